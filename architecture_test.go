@@ -60,8 +60,8 @@ func differ(t *testing.T, what string, drawn, real []string) {
 	}
 }
 
-// importsOfRows are the imports between the rows of the import table: folders, and cores with a row of
-// their own, such as handoff/machine.
+// importsOfRows are the imports between the rows of the import table: folders, and cores with a row
+// of their own, such as handoff/machine.
 func importsOfRows(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	all := map[string]map[string]bool{}
@@ -114,7 +114,8 @@ func reaches(imports map[string]map[string]bool, from, to string) bool {
 var readsAll = []string{"node", "cli", "status/report"}
 
 // TestPackagesDiagram: the diagram has every import between two rows of the import table, except
-// imports that follow from others, those of leaves, and those by readsAll. No two import each other.
+// imports that follow from others, those of leaves, and those by readsAll. No two import each
+// other.
 func TestPackagesDiagram(t *testing.T) {
 	imports := importsOfRows(t)
 	var real []string
@@ -255,7 +256,8 @@ func TestOnlyBecomeSetsTheState(t *testing.T) {
 
 // The check itself: what changes a state is found.
 func TestOnlyBecomeSetsTheStateFindsOthers(t *testing.T) {
-	const text = "package x\nfunc (m *Machine) f(p *part) { p.state = 1; (p.state)++; g(&p.state); *p = part{state: 1}; *p = part{set: p.set} }\n" +
+	const text = "package x\nfunc (m *Machine) f(p *part) { p.state = 1; (p.state)++; g(&p.state); " +
+		"*p = part{state: 1}; *p = part{set: p.set} }\n" +
 		"func (p *part) become(s State) { p.state = s }\nfunc become(p *part) { p.state, p.to = 1, 2 }\n"
 	if got := stateChanges(parsed(t, "x/x.go", text)); len(got) != 5 {
 		t.Errorf("found %q, want four in f and one in become, which is no method", got)

@@ -75,7 +75,8 @@ func texts(v any) (out []string) {
 var seriesName = regexp.MustCompile(`\b(?:crawlnode|process|go)_[a-z0-9_]+`)
 
 // foreignSeries are those of the client library that dashboard and alerts use.
-var foreignSeries = []string{"process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_max_fds",
+var foreignSeries = []string{"process_cpu_seconds_total", "process_resident_memory_bytes",
+	"process_open_fds", "process_max_fds",
 	"process_start_time_seconds", "go_memstats_heap_inuse_bytes", "go_goroutines"}
 
 // checkExpression says which series of an expression no node has.
@@ -176,7 +177,8 @@ func TestAlerts(t *testing.T) {
 		if !tested[name] {
 			t.Errorf("%s never fires in alerts_test.yml", name)
 		}
-		if want := "docs/operations.md#" + strings.ToLower(name); at(r, "annotations", "runbook_url") != want {
+		if want := "docs/operations.md#" +
+			strings.ToLower(name); at(r, "annotations", "runbook_url") != want {
 			t.Errorf("%s: its runbook_url is %v, want %s", name, at(r, "annotations", "runbook_url"), want)
 		}
 		_, paragraph, found := strings.Cut(string(operations), "\n### "+name+"\n")
@@ -254,15 +256,19 @@ func TestKubernetes(t *testing.T) {
 	set := byKind["StatefulSet crawlnode"]
 	pod := at(set, "spec", "template", "spec")
 	node := at(pod, "containers", 0)
-	for _, selector := range []any{at(set, "spec", "selector", "matchLabels"), at(set, "spec", "template", "metadata", "labels"),
-		at(byKind["Service crawlnode"], "spec", "selector"), at(byKind["Service crawlnode-api"], "spec", "selector"),
+	for _, selector := range []any{at(set, "spec", "selector", "matchLabels"),
+		at(set, "spec", "template", "metadata", "labels"),
+		at(byKind["Service crawlnode"], "spec", "selector"),
+		at(byKind["Service crawlnode-api"], "spec", "selector"),
 		at(byKind["PodDisruptionBudget crawlnode"], "spec", "selector", "matchLabels")} {
 		if !reflect.DeepEqual(selector, any(labels)) {
 			t.Errorf("a selector is %v, not %v", selector, labels)
 		}
 	}
-	if headless := byKind["Service crawlnode"]; at(headless, "spec", "clusterIP") != "None" || at(headless, "spec", "publishNotReadyAddresses") != true ||
-		at(set, "spec", "serviceName") != "crawlnode" || at(set, "spec", "podManagementPolicy") != "Parallel" {
+	if headless := byKind["Service crawlnode"]; at(headless, "spec", "clusterIP") != "None" ||
+		at(headless, "spec", "publishNotReadyAddresses") != true ||
+		at(set, "spec", "serviceName") != "crawlnode" ||
+		at(set, "spec", "podManagementPolicy") != "Parallel" {
 		t.Error("nodes that are not ready yet cannot find each other")
 	}
 	args := texts(at(node, "args"))
@@ -272,7 +278,8 @@ func TestKubernetes(t *testing.T) {
 		if v, ok := strings.CutPrefix(a, "--drain-timeout="); ok {
 			drain = v
 		}
-		if list, ok := strings.CutPrefix(a, "--join="); ok && !strings.HasPrefix(list, "crawlnode-0.crawlnode:27296,") {
+		if list, ok := strings.CutPrefix(a, "--join="); ok &&
+			!strings.HasPrefix(list, "crawlnode-0.crawlnode:27296,") {
 			t.Errorf("the first pod does not found: --join=%s", list)
 		}
 	}
@@ -284,16 +291,22 @@ func TestKubernetes(t *testing.T) {
 	for _, p := range list {
 		ports[at(p, "name")] = at(p, "containerPort")
 	}
-	for probe, path := range map[string]string{"readinessProbe": "/readyz", "livenessProbe": "/livez", "startupProbe": "/livez"} {
+	for probe, path := range map[string]string{
+		"readinessProbe": "/readyz",
+		"livenessProbe":  "/livez",
+		"startupProbe":   "/livez",
+	} {
 		get := at(node, probe, "httpGet")
 		if at(get, "path") != path || at(get, "scheme") != "HTTPS" || ports[at(get, "port")] == nil {
 			t.Errorf("%s asks %v", probe, get)
 		}
 	}
-	if !reflect.DeepEqual(ports, map[any]any{"http": 27295, "gossip": 27296, "gossip-udp": 27296, "rpc": 27297}) {
+	if !reflect.DeepEqual(ports,
+		map[any]any{"http": 27295, "gossip": 27296, "gossip-udp": 27296, "rpc": 27297}) {
 		t.Errorf("ports %v", ports)
 	}
-	if at(pod, "volumes", 0, "secret", "defaultMode") != 0o440 || at(pod, "securityContext", "fsGroup") != at(pod, "securityContext", "runAsUser") {
+	if at(pod, "volumes", 0, "secret", "defaultMode") != 0o440 ||
+		at(pod, "securityContext", "fsGroup") != at(pod, "securityContext", "runAsUser") {
 		t.Error("the node's user cannot read the key, or everybody can")
 	}
 	if at(byKind["PodDisruptionBudget crawlnode"], "spec", "maxUnavailable") != 1 {
@@ -306,7 +319,8 @@ func TestCompose(t *testing.T) {
 	t.Parallel()
 	c := documents(t, "deploy/compose.yaml")[0]
 	services, _ := at(c, "services").(document)
-	if names := slices.Sorted(maps.Keys(services)); !slices.Equal(names, []string{"key", "n1", "n2", "n3", "web"}) {
+	if names := slices.Sorted(maps.Keys(services)); !slices.Equal(names,
+		[]string{"key", "n1", "n2", "n3", "web"}) {
 		t.Fatalf("services %v", names)
 	}
 	known := flags()
@@ -333,12 +347,15 @@ func TestCompose(t *testing.T) {
 		checkFlags(t, "compose "+name, command)
 		env, _ := at(s, "environment").(document)
 		for variable := range env {
-			if flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "CRAWLNODE_"), "_", "-")); !known[flag] {
+			if flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "CRAWLNODE_"), "_",
+				"-")); !known[flag] {
 				t.Errorf("%s: %s sets no flag", name, variable)
 			}
 		}
-		if grace := seconds(t, at(s, "stop_grace_period")); grace <= seconds(t, env["CRAWLNODE_DRAIN_TIMEOUT"])+5 {
-			t.Errorf("%s is killed after %v s, a drain may take %v", name, grace, env["CRAWLNODE_DRAIN_TIMEOUT"])
+		if grace := seconds(t, at(s, "stop_grace_period")); grace <=
+			seconds(t, env["CRAWLNODE_DRAIN_TIMEOUT"])+5 {
+			t.Errorf("%s is killed after %v s, a drain may take %v", name, grace,
+				env["CRAWLNODE_DRAIN_TIMEOUT"])
 		}
 	}
 }
@@ -351,8 +368,10 @@ func TestDockerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(raw)
-	for _, want := range []string{"\nFROM scratch\n", "CGO_ENABLED=0", "-trimpath", "\nUSER 65532:65532\n", "\nSTOPSIGNAL SIGTERM\n",
-		`CMD ["/crawlnode", "status", "--check", "ready"]`, "ca-certificates.crt", "\nENTRYPOINT [\"/crawlnode\"]\n"} {
+	for _, want := range []string{"\nFROM scratch\n", "CGO_ENABLED=0", "-trimpath",
+		"\nUSER 65532:65532\n", "\nSTOPSIGNAL SIGTERM\n",
+		`CMD ["/crawlnode", "status", "--check", "ready"]`, "ca-certificates.crt",
+		"\nENTRYPOINT [\"/crawlnode\"]\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
 		}
@@ -393,10 +412,13 @@ func TestSystemd(t *testing.T) {
 	}
 	checkFlags(t, "crawlnode.service", strings.Fields(unit["ExecStart"]))
 	stop := unit["TimeoutStopSec"] + "s"
-	if unit["KillSignal"] != "SIGTERM" || unit["Type"] != "notify" || seconds(t, stop) <= seconds(t, settings["drain-timeout"])+5 {
-		t.Errorf("a stop is %s and %s, a drain may take %v", unit["KillSignal"], stop, settings["drain-timeout"])
+	if unit["KillSignal"] != "SIGTERM" || unit["Type"] != "notify" ||
+		seconds(t, stop) <= seconds(t, settings["drain-timeout"])+5 {
+		t.Errorf("a stop is %s and %s, a drain may take %v", unit["KillSignal"], stop,
+			settings["drain-timeout"])
 	}
-	for _, key := range []string{"NoNewPrivileges", "ProtectHome", "PrivateTmp", "MemoryDenyWriteExecute"} {
+	for _, key := range []string{"NoNewPrivileges", "ProtectHome", "PrivateTmp",
+		"MemoryDenyWriteExecute"} {
 		if unit[key] != "yes" {
 			t.Errorf("%s is %q", key, unit[key])
 		}
@@ -420,11 +442,14 @@ func TestLicences(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Error("THIRD_PARTY_LICENSES is not what .ci/licenses writes: make generate")
 	}
-	linked, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/crawlnode").Output()
+	linked, err := exec.Command("go", "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}",
+		"./cmd/crawlnode").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules := slices.Compact(slices.Sorted(slices.Values(strings.Fields(strings.ReplaceAll(string(linked), " ", "@")))))
+	modules := slices.Compact(
+		slices.Sorted(slices.Values(strings.Fields(strings.ReplaceAll(string(linked), " ", "@")))))
 	if len(modules) < 10 {
 		t.Fatalf("%d modules are linked", len(modules))
 	}
@@ -433,7 +458,8 @@ func TestLicences(t *testing.T) {
 			t.Errorf("%s is linked and not listed", m)
 		}
 	}
-	for _, must := range []string{"Mozilla Public License", "https://github.com/hashicorp/memberlist"} {
+	for _, must := range []string{"Mozilla Public License",
+		"https://github.com/hashicorp/memberlist"} {
 		if !strings.Contains(string(want), must) {
 			t.Errorf("no %q: the source of what is under the MPL must be named", must)
 		}

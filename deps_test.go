@@ -129,8 +129,9 @@ func TestDepsLeaveTheSystemAsItIs(t *testing.T) {
 		{"another one will do", "0", "a c", "a b|c", 0, "", "", ""},
 		{"none of two", "0", "a", "a b|c", 0, "installs from Debian: b, and", "", "b"},
 		{"not root", "1000", "a", "a b c", 1, "", "missing: b c.", ""},
-		{"some are missing", "0", "a", "a b c", 0, "installs from Debian: b c, and 0 packages that they " +
-			"need; upgrades, enables and starts nothing", "", "b c"},
+		{"some are missing", "0", "a", "a b c", 0,
+			"installs from Debian: b c, and 0 packages that they " +
+				"need; upgrades, enables and starts nothing", "", "b c"},
 		{"one wants an upgrade", "0", "a", "b new c", 1, "installs from Debian: b c, and",
 			"without an upgrade of what is there: new.", "b c"},
 		{"all want an upgrade", "0", "", "new1 new2", 1, "", "missing: new1 new2.", ""},

@@ -187,7 +187,8 @@ func TestMissingPaths(t *testing.T) {
 	t.Parallel()
 	tops := map[string]bool{"node": true, "store": true}
 	exists := func(path string) bool { return path == "node/links" || path == "node/doc.go" }
-	text := "`node/links`, `node/links/...`, `node/doc.go`, `warc/none`, `store/deflate`, node/none\n" +
+	text := "`node/links`, `node/links/...`, `node/doc.go`, `warc/none`, `store/deflate`, " +
+		"node/none\n" +
 		"```\n`node/none`\n```\n`node/gone`, `node/gone.go`, `store/x/...`, `node/None`, `node`"
 	want := "node/gone node/gone.go store/x/..."
 	missing, named := missingPaths(text, tops, exists)

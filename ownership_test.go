@@ -85,7 +85,8 @@ func TestOwnershipRules(t *testing.T) {
 				t.Errorf("rule %d: nothing is named in %q", rule, c)
 			}
 			for _, n := range found {
-				if n = strings.Trim(n, "`"); !known[n] && !known[strings.TrimPrefix(n, "core.")] && !endsInPath(known, n) {
+				if n = strings.Trim(n, "`"); !known[n] && !known[strings.TrimPrefix(n, "core.")] &&
+					!endsInPath(known, n) {
 					t.Errorf("rule %d names %s, which does not exist", rule, n)
 				}
 			}

@@ -12,7 +12,8 @@ import (
 )
 
 // opening are the functions of output/archive that read records or find them.
-var opening = []string{"Find", "FindAnswer", "FindBefore", "IndexFile", "MemberAt", "OpenMember", "ReadRecord", "ReadRef", "Scan", "ScanFrom"}
+var opening = []string{"Find", "FindAnswer", "FindBefore", "IndexFile", "MemberAt", "OpenMember",
+	"ReadRecord", "ReadRef", "Scan", "ScanFrom"}
 
 // openers are the packages that may call them. Whoever asks what the crawl saw of a page asks
 // output/readback, so that all show the same.
@@ -22,12 +23,14 @@ var openers = map[string]string{
 	"output/upload":   "it passes members on from an object store, unread",
 }
 
-// TestOneReader: no package but the reader, and those that are about records themselves, opens a record.
+// TestOneReader: no package but the reader, and those that are about records themselves, opens a
+// record.
 func TestOneReader(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") ||
+			strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		dir := filepath.ToSlash(filepath.Dir(path))
@@ -52,10 +55,12 @@ func TestOneReader(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if x, ok := call.X.(*ast.Ident); ok && x.Name == name && slices.Contains(opening, call.Sel.Name) {
+			if x, ok := call.X.(*ast.Ident); ok && x.Name == name &&
+				slices.Contains(opening, call.Sel.Name) {
 				used[dir] = true
 				if openers[dir] == "" {
-					t.Errorf("%s opens records by archive.%s: what the crawl saw of a page says output/readback", set.Position(call.Pos()), call.Sel.Name)
+					t.Errorf("%s opens records by archive.%s: what the crawl saw of a page says output/readback",
+						set.Position(call.Pos()), call.Sel.Name)
 				}
 			}
 			return true

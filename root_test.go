@@ -38,7 +38,8 @@ var table = []rule{
 	{"web", nil, "what the web is made of: usable, testable and readable alone"},
 	{"crawl", []string{
 		"web/metadata", "web/preferences", "web/urlnorm", "web/wall",
-	}, "the nouns; urlnorm is the only maker of canonical URLs, wall names the products, preferences the purposes, and metadata what pages say of themselves"},
+	}, "the nouns; urlnorm is the only maker of canonical URLs, wall names the products, " +
+		"preferences the purposes, and metadata what pages say of themselves"},
 	{"ticks", nil, "a leaf"},
 	{"metrics", nil, "a leaf"},
 	{"simweb", nil, "a judge that knows nothing of the crawler"},
@@ -155,7 +156,8 @@ var table = []rule{
 	// Above: what wires, shows and tests.
 	{"node", []string{
 		"config", "crawl", "dnscache", "documents", "finish", "frontier", "handoff", "importance",
-		"links", "local", "membership", "metrics", "output", "peer", "pipeline", "recrawl", "render", "ring",
+		"links", "local", "membership", "metrics", "output", "peer", "pipeline", "recrawl", "render",
+		"ring",
 		"scheduler", "search", "security", "settings", "status", "ticks", "web", "workers",
 	},
 		"it opens, connects, runs and stops the parts; what shows it to people stands above it"},
@@ -195,7 +197,8 @@ type source struct {
 	lines int
 }
 
-// sources are all Go files below the root. They are parsed once, for all tests: none may change them.
+// sources are all Go files below the root. They are parsed once, for all tests: none may change
+// them.
 func sources(t *testing.T) []*source {
 	t.Helper()
 	all, err := parsedOnce()
@@ -210,10 +213,12 @@ var parsedOnce = sync.OnceValues(func() (all []*source, err error) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && p != "." && (name == "testdata" || name == "bin" || name[0] == '.' || name[0] == '_') {
+		if name := d.Name(); d.IsDir() && p != "." &&
+			(name == "testdata" || name == "bin" || name[0] == '.' || name[0] == '_') {
 			return fs.SkipDir
 		}
-		if _, err := os.Stat(filepath.Join(filepath.FromSlash(p), "go.mod")); err == nil && d.IsDir() && p != "." {
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(p), "go.mod")); err == nil && d.IsDir() &&
+			p != "." {
 			return fs.SkipDir // a module of its own
 		}
 		if d.IsDir() || !strings.HasSuffix(p, ".go") {
@@ -267,8 +272,8 @@ func inside(dir, folder string) bool {
 	return folder == "*" || dir == folder || strings.HasPrefix(dir, folder+"/")
 }
 
-// judge says why the package in dir may not import target, or nothing. Helpers of a package's tests,
-// named like it with "test" behind (frontier/frontiertest), are for tests.
+// judge says why the package in dir may not import target, or nothing. Helpers of a package's
+// tests, named like it with "test" behind (frontier/frontiertest), are for tests.
 func judge(dir, target string, test bool) string {
 	row, ok := rowOf(dir)
 	if !ok {
@@ -354,7 +359,8 @@ func TestImportTableIsDocumented(t *testing.T) {
 		t.Fatalf("%s has no import table", architecture)
 	}
 	if *rewrite {
-		if err := os.WriteFile(architecture, []byte(before+"\n"+documented()+"\n"+after), 0o644); err != nil {
+		if err := os.WriteFile(architecture, []byte(before+"\n"+documented()+"\n"+
+			after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -419,7 +425,8 @@ func TestEveryPackageExplainsItself(t *testing.T) {
 	}
 	for dir, ok := range explained {
 		if !ok {
-			t.Errorf("%s has no doc.go: say there what the package is for, the life of its thing, its queues, and what it does not do", dir)
+			t.Errorf("%s has no doc.go: say there what the package is for, the life of its thing, "+
+				"its queues, and what it does not do", dir)
 		}
 	}
 }
@@ -431,10 +438,12 @@ func TestNoConflictMarkers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == "testdata") {
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules" ||
+			d.Name() == "testdata") {
 			return fs.SkipDir
 		}
-		if !slices.Contains([]string{".go", ".md", ".txt", ".yaml", ".yml", ".proto", ".html", ".css", ".js"}, filepath.Ext(path)) {
+		if !slices.Contains([]string{".go", ".md", ".txt", ".yaml", ".yml", ".proto", ".html", ".css",
+			".js"}, filepath.Ext(path)) {
 			return nil
 		}
 		text, err := os.ReadFile(path)

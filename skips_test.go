@@ -12,10 +12,10 @@ import (
 // onRequest begins the reason of a test that is left out because it takes long.
 const onRequest = "on request: "
 
-// TestSkipsAreMeant: a test is left out for one of three reasons only. It takes minutes to hours, and
-// has to be asked for: then the reason begins with onRequest, so that `make test` does not count it
-// among what it left out. Or this system is not Linux. Or what it needs is missing: then it fails
-// where CI is set. Whatever the reason, it is given.
+// TestSkipsAreMeant: a test is left out for one of three reasons only. It takes minutes to hours,
+// and has to be asked for: then the reason begins with onRequest, so that `make test` does not
+// count it among what it left out. Or this system is not Linux. Or what it needs is missing: then
+// it fails where CI is set. Whatever the reason, it is given.
 func TestSkipsAreMeant(t *testing.T) {
 	found := 0
 	for _, s := range sources(t) {
@@ -71,7 +71,8 @@ func skips(s *source) (asked, mistakes []string) {
 	return asked, mistakes
 }
 
-// leavesOut tells whether a call is one of t.Skip, t.Skipf and t.SkipNow, whatever kind of test t is.
+// leavesOut tells whether a call is one of t.Skip, t.Skipf and t.SkipNow, whatever kind of test t
+// is.
 func leavesOut(call *ast.CallExpr) bool {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, fun.Sel.Name) {

@@ -14,12 +14,41 @@ import (
 // analysisRoutes say the same as explainRoutes in the words of other crawlers.
 func analysisRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/analysis/url", id: "analyseURL", gives: "what is known of the URL", summary: "A URL: its visits, robots.txt and links.", serve: (*server).analyseURL,
-			params: []param{{name: "url", in: "query", what: "the URL, in any spelling", sample: "", required: true}},
-			reply:  crawl.URLAnalysis{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/analysis/host", id: "analyseHost", gives: "what is known of the host", summary: "A host: its URLs, speed, errors and robots.txt. Its URLs are counted for a few seconds at most.", serve: (*server).analyseHost,
-			params: []param{{name: "host", in: "query", what: "host name or IP address", sample: "", required: true}},
-			reply:  crawl.HostAnalysis{}, errors: []int{bad, missing, busy}},
+		{
+			method:  "GET",
+			path:    "/api/v1/analysis/url",
+			id:      "analyseURL",
+			gives:   "what is known of the URL",
+			summary: "A URL: its visits, robots.txt and links.",
+			serve:   (*server).analyseURL,
+			params: []param{{
+				name:     "url",
+				in:       "query",
+				what:     "the URL, in any spelling",
+				sample:   "",
+				required: true,
+			}},
+			reply:  crawl.URLAnalysis{},
+			errors: []int{bad, busy},
+		},
+		{
+			method: "GET",
+			path:   "/api/v1/analysis/host",
+			id:     "analyseHost",
+			gives:  "what is known of the host",
+			summary: "A host: its URLs, speed, errors and robots.txt. Its URLs are counted for a few " +
+				"seconds at most.",
+			serve: (*server).analyseHost,
+			params: []param{{
+				name:     "host",
+				in:       "query",
+				what:     "host name or IP address",
+				sample:   "",
+				required: true,
+			}},
+			reply:  crawl.HostAnalysis{},
+			errors: []int{bad, missing, busy},
+		},
 	}
 }
 
@@ -62,7 +91,8 @@ func (s *server) analyseHost(w http.ResponseWriter, r *http.Request) {
 func asked(w http.ResponseWriter, r *http.Request, name string) (value string, ok bool) {
 	value = r.URL.Query().Get(name)
 	if value == "" || len(value) > maxQuestion {
-		writeProblem(w, http.StatusBadRequest, "ask with ?"+name+"="+strings.ToUpper(name)+", percent-encoded and at most "+strconv.Itoa(maxQuestion)+" bytes long")
+		writeProblem(w, http.StatusBadRequest, "ask with ?"+name+"="+strings.ToUpper(name)+
+			", percent-encoded and at most "+strconv.Itoa(maxQuestion)+" bytes long")
 		return "", false
 	}
 	return value, true

@@ -52,9 +52,13 @@ type Backend interface {
 	WriteIndex(ctx context.Context, out io.Writer) error
 	// Captures lists what the members have stored of a URL. crawl.ErrBadQuery: it is no URL.
 	Captures(ctx context.Context, url string) (*crawl.CapturesReport, error)
-	// EachCapture calls fn with each line of WriteIndex in a range, without its end and not to be kept,
-	// and a member that has it. An error of fn ends it and is returned.
-	EachCapture(ctx context.Context, r crawl.IndexRange, fn func(node crawl.NodeRef, line []byte) error) error
+	// EachCapture calls fn with each line of WriteIndex in a range, without its end and not to be
+	// kept, and a member that has it. An error of fn ends it and is returned.
+	EachCapture(
+		ctx context.Context,
+		r crawl.IndexRange,
+		fn func(node crawl.NodeRef, line []byte) error,
+	) error
 	// OpenCapture opens the record at a position in any member's archive: a gzip member or a zstd
 	// frame. crawl.ErrNoCapture: no member has it.
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
@@ -108,8 +112,8 @@ type Backend interface {
 	EventNews() <-chan struct{}
 	// NextURLs leases URLs to a worker; crawl.ErrTooManyLeased.
 	NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error)
-	// SettleURLs takes results of a lease, and returns when they are durable. crawl.ErrLeaseEnded: none counts. After another error
-	// all may be sent again.
+	// SettleURLs takes results of a lease, and returns when they are durable. crawl.ErrLeaseEnded:
+	// none counts. After another error all may be sent again.
 	SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error)
 	// AddFound stores URLs that programs have found, as AddSeeds does.
 	AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error)
@@ -155,8 +159,8 @@ func (o *Options) begin() {
 // History keeps the cluster's figures for the dashboard, in less than a megabyte.
 type History = dashboard.History
 
-// NewHistory returns an empty history of b's status. Its Run fills it, every second, until the context
-// ends.
+// NewHistory returns an empty history of b's status. Its Run fills it, every second, until the
+// context ends.
 func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 
 // Time limits of the node's answers.
@@ -173,12 +177,25 @@ const MaxHeaderBytes = 64 << 10
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	o.begin()
-	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists), readings: make(chan struct{}, maxReadings), answers: make(chan struct{}, maxAnswers), rules: make(chan struct{}, rulesAtOnce), botKeys: o.BotKeys, ownHosts: o.Hosts}
+	s := &server{
+		backend:     backend,
+		log:         o.Logger,
+		dash:        dashboard.New(backend, o.History, o.Logger),
+		metricsPage: backend.Metrics(),
+		streams:     make(chan struct{}, maxStreams),
+		lists:       make(chan struct{}, maxLists),
+		readings:    make(chan struct{}, maxReadings),
+		answers:     make(chan struct{}, maxAnswers),
+		rules:       make(chan struct{}, rulesAtOnce),
+		botKeys:     o.BotKeys,
+		ownHosts:    o.Hosts,
+	}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
 	for _, rt := range table {
-		var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
+		var h http.Handler = http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
 		pattern := rt.method + " " + rt.path
 		if role := roleOf(pattern); role > crawl.RoleNobody {
 			h = guard(audited(h, backend, pattern), role, reachOf(pattern), o)
@@ -187,7 +204,9 @@ func New(backend Backend, o Options) http.Handler {
 	}
 	s.dash.Register(func(pattern string, h http.Handler) {
 		mux.Handle(pattern, guard(audited(h, backend, pattern), roleOf(pattern), reachOf(pattern), o))
-	}, func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, http.StatusNotFound, nothingHere) })
+	}, func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, http.StatusNotFound, nothingHere)
+	})
 	return withHeaders(withProblems(mux, o))
 }
 
@@ -203,9 +222,12 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.WithoutCancel(ctx), endingKey{}, ctx.Done())
 		},
-		ConnContext:    func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
 		MaxHeaderBytes: MaxHeaderBytes,
-		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
+		// strangers' broken connections
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
@@ -275,11 +297,13 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	format, scope, all := query.Get("format"), query.Get("scope"), query.Get("all")
 	if format != "" && format != "json" && format != "text" {
-		writeProblem(w, http.StatusBadRequest, "format must be json or text, not "+plaintext.Escape(format))
+		writeProblem(w, http.StatusBadRequest,
+			"format must be json or text, not "+plaintext.Escape(format))
 		return
 	}
 	if scope != "" && scope != "node" && scope != "cluster" {
-		writeProblem(w, http.StatusBadRequest, "scope must be cluster or node, not "+plaintext.Escape(scope))
+		writeProblem(w, http.StatusBadRequest,
+			"scope must be cluster or node, not "+plaintext.Escape(scope))
 		return
 	}
 	if all != "" && all != "true" && all != "false" {
@@ -338,7 +362,11 @@ func (s *server) nodes(w http.ResponseWriter, r *http.Request) {
 }
 
 // readStatus reads the node's status. When that fails it has answered the client, and ok is false.
-func (s *server) readStatus(w http.ResponseWriter, r *http.Request, nodeOnly bool) (st *crawl.Status, ok bool) {
+func (s *server) readStatus(
+	w http.ResponseWriter,
+	r *http.Request,
+	nodeOnly bool,
+) (st *crawl.Status, ok bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
 	st, err := s.backend.Status(ctx, nodeOnly)
@@ -390,7 +418,10 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func escapeFields(fields []crawl.FieldError) []crawl.FieldError {
 	out := make([]crawl.FieldError, len(fields))
 	for i, f := range fields {
-		out[i] = crawl.FieldError{Field: plaintext.Escape(plaintext.Cut(f.Field)), Detail: plaintext.Escape(f.Detail)}
+		out[i] = crawl.FieldError{
+			Field:  plaintext.Escape(plaintext.Cut(f.Field)),
+			Detail: plaintext.Escape(f.Detail),
+		}
 	}
 	return out
 }

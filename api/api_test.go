@@ -65,7 +65,10 @@ func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, erro
 	return &st, f.err
 }
 
-func (f *fakeNode) RemoveSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.RemovalReport, _ error) {
+func (f *fakeNode) RemoveSeeds(
+	_ context.Context,
+	seeds []crawl.Seed,
+) (r crawl.RemovalReport, _ error) {
 	for _, s := range seeds {
 		r.Add(s.URL, crawl.RemovalDone)
 	}
@@ -84,7 +87,10 @@ func (f *fakeNode) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.Seed
 }
 
 func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
-	return &crawl.RingReport{View: 3, Partitions: []crawl.PartitionReport{{Partition: 7, Owner: "a", State: crawl.PartitionHeld}}}, f.err
+	return &crawl.RingReport{
+		View:       3,
+		Partitions: []crawl.PartitionReport{{Partition: 7, Owner: "a", State: crawl.PartitionHeld}},
+	}, f.err
 }
 
 func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return f.nodes, f.err }
@@ -164,11 +170,16 @@ func secretOnly(secret string) (crawl.Caller, error) {
 
 func (f *fakeNode) Ready() (bool, string) { return f.ready, "still joining" }
 func (f *fakeNode) Metrics() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "crawlnode_up 1\n") })
+	return http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "crawlnode_up 1\n") })
 }
 
 // ask sends one request; header lines are "Name: value".
-func ask(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+func ask(
+	h http.Handler,
+	method, target, body string,
+	headers ...string,
+) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host = "127.0.0.1:27295"
 	for _, line := range headers {
@@ -226,12 +237,14 @@ func TestPaths(t *testing.T) {
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
 			t.Errorf("%s %s: %d %s; want %d %s", tc.method, tc.target, w.Code, w.Body, tc.code, tc.want)
 		}
-		if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Security-Policy") == "" {
+		if w.Header().Get("X-Content-Type-Options") != "nosniff" ||
+			w.Header().Get("Content-Security-Policy") == "" {
 			t.Errorf("%s %s lacks security headers: %v", tc.method, tc.target, w.Header())
 		}
 		if w.Code >= 400 {
 			var p Problem
-			if w.Header().Get("Content-Type") != "application/problem+json" || json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != w.Code {
+			if w.Header().Get("Content-Type") != "application/problem+json" ||
+				json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != w.Code {
 				t.Errorf("%s %s: no problem document: %s", tc.method, tc.target, w.Body)
 			}
 		}
@@ -241,17 +254,23 @@ func TestPaths(t *testing.T) {
 func TestNotReadyAndCritical(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}
-	node.status.Cluster.Health = crawl.Health{Level: crawl.HealthCritical, Reasons: []crawl.HealthReason{{Code: "low_disk", Message: "no\x1b[31m space"}}}
+	node.status.Cluster.Health = crawl.Health{
+		Level:   crawl.HealthCritical,
+		Reasons: []crawl.HealthReason{{Code: "low_disk", Message: "no\x1b[31m space"}},
+	}
 	h := New(node, Options{})
-	if w := ask(h, "GET", "/readyz", ""); w.Code != 503 || !strings.Contains(w.Body.String(), "still joining") {
+	if w := ask(h, "GET", "/readyz", ""); w.Code != 503 ||
+		!strings.Contains(w.Body.String(), "still joining") {
 		t.Errorf("readyz: %d %s", w.Code, w.Body)
 	}
-	if w := ask(h, "GET", "/healthz", ""); w.Code != 503 || !strings.Contains(w.Body.String(), `low_disk: no\x1b[31m space`) {
+	if w := ask(h, "GET", "/healthz", ""); w.Code != 503 ||
+		!strings.Contains(w.Body.String(), `low_disk: no\x1b[31m space`) {
 		t.Errorf("healthz: %d %s", w.Code, w.Body)
 	}
 	node.err = errors.New("cannot now")
 	for _, path := range []string{"/status", "/api/v1/ring", "/api/v1/nodes", "/api/v1/stats", "/"} {
-		if w := ask(h, "GET", path, ""); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "cannot now") {
+		if w := ask(h, "GET", path, ""); w.Code != 503 || w.Header().Get("Retry-After") == "" ||
+			!strings.Contains(w.Body.String(), "cannot now") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -265,8 +284,11 @@ func TestSeeds(t *testing.T) {
 		seeds                   string // URL@line, joined by spaces
 		answer                  string
 	}{
-		{"json", "application/json", `{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true}]}`, 200, "http://a/@1 http://b/@2", `"accepted":2`},
-		{"lines", "text/plain", "http://a/\r\n\n# no\nhttp://b/", 200, "http://a/@1 http://b/@4", `"accepted":2,"duplicates":0,"out_of_scope":0,"invalid":[]`},
+		{"json", "application/json",
+			`{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true}]}`, 200,
+			"http://a/@1 http://b/@2", `"accepted":2`},
+		{"lines", "text/plain", "http://a/\r\n\n# no\nhttp://b/", 200, "http://a/@1 http://b/@4",
+			`"accepted":2,"duplicates":0,"out_of_scope":0,"invalid":[]`},
 		{"lines as curl sends them", "application/x-www-form-urlencoded", "http://a/?x=1&y=2", 200, "http://a/?x=1&y=2@1", `"accepted":1`},
 		{"json as curl sends it", "application/x-www-form-urlencoded", ` {"urls":["http://a/"]}`, 200, "http://a/@1", `"accepted":1`},
 		{"braces in text", "text/plain", "{x}", 200, "{x}@1", `"accepted":1`},
@@ -274,7 +296,9 @@ func TestSeeds(t *testing.T) {
 		{"no list", "application/json", `{}`, 400, "", `has no \"urls\"`},
 		{"unknown field", "application/json", `{"urls":[],"x":1}`, 400, "", "unknown field"},
 		{"two values", "application/json", `{"urls":[]} {}`, 400, "", "something follows"},
-		{"bad entries", "application/json", `{"urls":[7,"http://a/",{"url":"x","priority":2},{"url":""},{"link":"x"}]}`, 200, "http://a/@2", `"line":5`},
+		{"bad entries", "application/json",
+			`{"urls":[7,"http://a/",{"url":"x","priority":2},{"url":""},{"link":"x"}]}`, 200, "http://a/@2",
+			`"line":5`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -305,7 +329,8 @@ func TestSeedsBounds(t *testing.T) {
 	if w := ask(h, "POST", "/api/v1/seeds", strings.Repeat("x\n", MaxSeeds+1)); w.Code != 413 {
 		t.Errorf("many lines: %d", w.Code)
 	}
-	if w := ask(h, "POST", "/api/v1/seeds", `{"urls":["x"`+strings.Repeat(`,"x"`, MaxSeeds)+"]}"); w.Code != 413 {
+	if w := ask(h, "POST", "/api/v1/seeds", `{"urls":["x"`+strings.Repeat(`,"x"`, MaxSeeds)+
+		"]}"); w.Code != 413 {
 		t.Errorf("many entries: %d", w.Code)
 	}
 }
@@ -314,7 +339,8 @@ func TestSeedsBounds(t *testing.T) {
 // lines.
 func TestSeedsInvalidAreMerged(t *testing.T) {
 	t.Parallel()
-	node := &fakeNode{invalid: []crawl.SeedError{{Line: 3, Input: "x", Error: "no scheme"}, {Line: 1, Input: "y", Error: "no scheme"}}}
+	node := &fakeNode{invalid: []crawl.SeedError{{Line: 3, Input: "x", Error: "no scheme"},
+		{Line: 1, Input: "y", Error: "no scheme"}}}
 	w := ask(New(node, Options{}), "POST", "/api/v1/seeds", `{"urls":["y",7,"x"]}`)
 	var report crawl.SeedReport
 	if err := json.Unmarshal(w.Body.Bytes(), &report); err != nil {
@@ -335,7 +361,8 @@ func TestSeedsThatCannotBeStored(t *testing.T) {
 	defer cancel()
 	w := httptest.NewRecorder()
 	New(node, Options{}).ServeHTTP(w, r.WithContext(ctx))
-	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "send them again") {
+	if w.Code != 503 || w.Header().Get("Retry-After") == "" ||
+		!strings.Contains(w.Body.String(), "send them again") {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 }
@@ -344,7 +371,8 @@ func TestSeedsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{err: fmt.Errorf("%w: no contact", crawl.ErrRefused)}
 	w := ask(New(node, Options{}), "POST", "/api/v1/seeds", "http://a/")
-	if w.Code != 409 || w.Header().Get("Retry-After") != "" || strings.Contains(w.Body.String(), "again") {
+	if w.Code != 409 || w.Header().Get("Retry-After") != "" ||
+		strings.Contains(w.Body.String(), "again") {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 }
@@ -432,7 +460,8 @@ func TestServeEnds(t *testing.T) {
 }
 
 func FuzzSeedsBody(f *testing.F) {
-	f.Add("application/json", []byte(`{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true},7]}`))
+	f.Add("application/json",
+		[]byte(`{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true},7]}`))
 	f.Add("text/plain", []byte("http://a/\n\n# x\r\nhttp://b/\x00\xff"))
 	f.Add("", []byte(" {\"urls\":[null]}"))
 	f.Add("application/problem+json; charset=x", []byte(`{"urls":[{"url":"x","priority":-1}]}`))

@@ -19,8 +19,8 @@ const usualAudit = 100
 // their role go to the log instead: they changed nothing, and a client that may only read must not
 // fill the disk.
 func audited(next http.Handler, backend Backend, pattern string) http.Handler {
-	// What workers send is the crawl itself, not a change of it; but for seeds, which open their scope.
-	// Rules for sites that are tried change nothing.
+	// What workers send is the crawl itself, not a change of it; but for seeds, which open their
+	// scope. Rules for sites that are tried change nothing.
 	if strings.HasPrefix(pattern, "GET ") || slices.Contains([]string{"POST /control/theme",
 		"POST /api/v1/frontier/results", "POST /api/v1/sites/test",
 		"POST /control/sites/test"}, pattern) {
@@ -35,8 +35,16 @@ func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 			if onlySeeds && note.New == "" {
 				return
 			}
-			backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From,
-				What: r.Method + " " + plaintext.Cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
+			backend.RecordChange(crawl.AuditEntry{
+				At:     time.Now().UTC(),
+				Token:  asker.ID,
+				Role:   asker.Role.String(),
+				From:   asker.From,
+				What:   r.Method + " " + plaintext.Cut(r.URL.Path),
+				Old:    note.Old,
+				New:    note.New,
+				Status: out.code,
+			})
 		}()
 		next.ServeHTTP(out, r.WithContext(ctx))
 	})
@@ -62,7 +70,8 @@ func (s *server) audit(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxAudit {
-			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+plaintext.Escape(plaintext.Cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+
+				strconv.Itoa(crawl.MaxAudit)+", not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		limit = n

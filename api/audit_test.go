@@ -22,15 +22,23 @@ func TestChangesAreAudited(t *testing.T) {
 		{"POST /api/v1/crawl/pause", "", "operate", "operate|POST /api/v1/crawl/pause|idle|pause|200"},
 		{"POST /api/v1/seeds", "http://a/\nhttp://b/", "operate", "operate|POST /api/v1/seeds|idle|2 seeds: http://a/|200"},
 		{"POST /api/v1/seeds", `{"urls":["http://a/"]}`, "admin", "admin|POST /api/v1/seeds|idle|1 seed: http://a/|200"},
-		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://a/"},{"url":"http://b/"},{"url":"http://c/","source_url":"http://a/"}]}`, "operate", "operate|POST /api/v1/frontier/urls|idle|2 seeds: http://a/|202"},
-		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://c/","source_url":"http://a/"},{"url":"http://a/"}]}`, "admin", "admin|POST /api/v1/frontier/urls|idle|1 seed: http://a/|202"},
-		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://a/` + strings.Repeat("x", 300) + `"}]}`, "operate", "operate|POST /api/v1/frontier/urls|idle|1 seed: http://a/" + strings.Repeat("x", 191) + "...|202"},
+		{"POST /api/v1/frontier/urls",
+			`{"urls":[{"url":"http://a/"},{"url":"http://b/"},{"url":"http://c/","source_url":"http://a/"}]}`,
+			"operate", "operate|POST /api/v1/frontier/urls|idle|2 seeds: http://a/|202"},
+		{"POST /api/v1/frontier/urls",
+			`{"urls":[{"url":"http://c/","source_url":"http://a/"},{"url":"http://a/"}]}`, "admin",
+			"admin|POST /api/v1/frontier/urls|idle|1 seed: http://a/|202"},
+		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://a/` + strings.Repeat("x", 300) + `"}]}`,
+			"operate",
+			"operate|POST /api/v1/frontier/urls|idle|1 seed: http://a/" + strings.Repeat("x", 191) +
+				"...|202"},
 		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://c/","source_url":"http://a/"},{"url":"http://d/","depth":2}]}`, "operate", ""},
 		{"POST /api/v1/frontier/urls", `{"urls":[{"url":"http://a/"}]}`, "read", ""},
 		{"POST /control/seeds", "urls=http%3A%2F%2Fa%2F", "operate", "operate|POST /control/seeds||urls=http%3A%2F%2Fa%2F|303"},
 		{"POST /api/v1/nodes/id-dead/forget", "", "admin", "admin|POST /api/v1/nodes/id-dead/forget|failed|forget n2 id-dead|200"},
 		{"POST /api/v1/keys/rotate", `{"key":"the secret"}`, "admin", "admin|POST /api/v1/keys/rotate||the key 0123456789abcdef: known|200"},
-		{"POST /api/v1/tokens/0123456789abcdef/revoke", "", "admin", "admin|POST /api/v1/tokens/0123456789abcdef/revoke||revoke 0123456789abcdef|200"},
+		{"POST /api/v1/tokens/0123456789abcdef/revoke", "", "admin",
+			"admin|POST /api/v1/tokens/0123456789abcdef/revoke||revoke 0123456789abcdef|200"},
 		{"POST /control/crawl", "action=pause&back=/x", "operate", "operate|POST /control/crawl||action=pause|303"},
 		{"POST /control/theme", "theme=dark", "read", ""},
 		{"POST /api/v1/crawl/pause", "", "read", ""},
@@ -63,8 +71,10 @@ func TestCapturesDoNotRun(t *testing.T) {
 	t.Parallel()
 	w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/captures/x.warc.gz/0", "")
 	h := w.Header()
-	if w.Code != 200 || h.Get("Content-Type") != "application/warc+gzip" || h.Get("Content-Disposition") != "attachment" ||
-		!strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox;") || h.Get("X-Content-Type-Options") != "nosniff" {
+	if w.Code != 200 || h.Get("Content-Type") != "application/warc+gzip" ||
+		h.Get("Content-Disposition") != "attachment" ||
+		!strings.HasPrefix(h.Get("Content-Security-Policy"), "sandbox;") ||
+		h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", w.Code, h)
 	}
 }

@@ -14,11 +14,15 @@ func BenchmarkStatus(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			f := &fakeNode{ready: true}
 			for i := range n {
-				held, queued, pages, rate, lease, pid := 1024/n, int64(i)<<20, int64(i)<<16, 123.4567, 7.654321, 1000+i
+				held, queued, pages, rate, lease, pid := 1024/
+					n, int64(i)<<20, int64(i)<<16, 123.4567, 7.654321, 1000+i
 				f.status.Nodes = append(f.status.Nodes, crawl.NodeStatus{
-					ID: crawl.NodeID(fmt.Sprintf("%016x", i)), Name: fmt.Sprintf("node%d", i), State: crawl.NodeAlive,
-					HTTP: "192.0.2.1:27295", RPC: "192.0.2.1:27297", Gossip: "192.0.2.1:27296", PID: &pid, PagesPerSecond: &rate, PagesTotal: &pages,
-					Queued: &queued, LeaseRemainingSeconds: &lease, Partitions: crawl.PartitionCounts{Held: &held, Replica: &held},
+					ID: crawl.NodeID(fmt.Sprintf("%016x", i)), Name: fmt.Sprintf("node%d", i),
+					State: crawl.NodeAlive,
+					HTTP:  "192.0.2.1:27295", RPC: "192.0.2.1:27297", Gossip: "192.0.2.1:27296", PID: &pid,
+					PagesPerSecond: &rate, PagesTotal: &pages,
+					Queued: &queued, LeaseRemainingSeconds: &lease,
+					Partitions: crawl.PartitionCounts{Held: &held, Replica: &held},
 				})
 			}
 			h := New(f, Options{})

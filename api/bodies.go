@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxBodiesBytes bounds the bodies of all requests in memory, as they are sent. What is made of one
-	// takes some times its size while it is handled.
+	// maxBodiesBytes bounds the bodies of all requests in memory, as they are sent. What is made of
+	// one takes some times its size while it is handled.
 	maxBodiesBytes = 4 * MaxBodyBytes
 	// bodyWait is how long a request waits until others have ended.
 	bodyWait = 5 * time.Second
@@ -31,7 +31,8 @@ func (b *bodies) hold(next http.Handler) http.Handler {
 		}
 		if !b.acquire(r.Context(), size) {
 			w.Header().Set("Retry-After", "2")
-			writeProblem(w, http.StatusServiceUnavailable, "this node is busy with the bodies of other requests: send it again")
+			writeProblem(w, http.StatusServiceUnavailable,
+				"this node is busy with the bodies of other requests: send it again")
 			return
 		}
 		defer b.room.Release(size)
@@ -39,8 +40,8 @@ func (b *bodies) hold(next http.Handler) http.Handler {
 	})
 }
 
-// acquire takes room for a body, and waits for it if there is none. A request that has ended meanwhile
-// is not refused for lack of room that there is.
+// acquire takes room for a body, and waits for it if there is none. A request that has ended
+// meanwhile is not refused for lack of room that there is.
 func (b *bodies) acquire(ctx context.Context, size int64) bool {
 	if b.room.TryAcquire(size) {
 		return true

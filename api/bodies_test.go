@@ -16,8 +16,8 @@ func (b waiting) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestBodiesAreBoundedTogether has requests whose large bodies come slowly: there is room for four, with or
-// without a length, and what has no body does not wait for them.
+// TestBodiesAreBoundedTogether has requests whose large bodies come slowly: there is room for four,
+// with or without a length, and what has no body does not wait for them.
 //
 //race:meets
 func TestBodiesAreBoundedTogether(t *testing.T) {

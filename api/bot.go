@@ -10,7 +10,8 @@ import (
 
 // directory serves the keys by which this node signs its requests. It is for whoever verifies them,
 // so it needs no token and is served by any name. That name, the authority of the request, is part
-// of what is signed (draft-ietf-webbotauth-httpsig-protocol); the node signs for no name but its own.
+// of what is signed (draft-ietf-webbotauth-httpsig-protocol); the node signs for no name but its
+// own.
 func (s *server) directory(w http.ResponseWriter, r *http.Request) {
 	var p botauth.Published
 	authority := authorityOf(r)
@@ -22,7 +23,8 @@ func (s *server) directory(w http.ResponseWriter, r *http.Request) {
 		p = s.botKeys(authority, ownHost(host, s.ownHosts))
 	}
 	if p.Body == nil {
-		writeProblem(w, http.StatusNotFound, "this node signs no requests: it was started without --bot-key")
+		writeProblem(w, http.StatusNotFound,
+			"this node signs no requests: it was started without --bot-key")
 		return
 	}
 	h := w.Header()
@@ -37,8 +39,8 @@ func (s *server) directory(w http.ResponseWriter, r *http.Request) {
 }
 
 // authorityOf is the request's authority as a signature has it (RFC 9421, section 2.2.3): in lower
-// case, and without the port that the scheme implies. The address of --bot-agent is https, so 443 is
-// left out too when a proxy has ended TLS before the node.
+// case, and without the port that the scheme implies. The address of --bot-agent is https, so 443
+// is left out too when a proxy has ended TLS before the node.
 func authorityOf(r *http.Request) string {
 	authority := strings.TrimSuffix(strings.ToLower(r.Host), ":443")
 	if r.TLS == nil {

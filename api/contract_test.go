@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// contractPaths are the operations that the public interface fixes, each with statuses of its answers and
-// fields of the good one.
+// contractPaths are the operations that the public interface fixes, each with statuses of its
+// answers and fields of the good one.
 const contractPaths = `
 get /status 200: api_version as_of served_by version cluster ring crawl throughput frontier fetch dns links bottleneck output nodes freshness render index workers
 get /livez 200
@@ -54,7 +54,8 @@ func TestContractPaths(t *testing.T) {
 				t.Errorf("%s %s answers no %s", method, path, status)
 			}
 		}
-		ref, _ := d.at("paths", path, method, "responses", statuses[0], "content", "application/json", "schema", "$ref").(string)
+		ref, _ := d.at("paths", path, method, "responses", statuses[0], "content", "application/json",
+			"schema", "$ref").(string)
 		name := strings.TrimPrefix(ref, "#/components/schemas/")
 		for field := range strings.FieldsSeq(fields) {
 			if d.at("components", "schemas", name, "properties", field) == nil {

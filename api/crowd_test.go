@@ -31,9 +31,10 @@ func TestCrowdedBodies(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{})
 	for path, body := range map[string]string{
-		"/api/v1/frontier/results": `{"lease_id":"l","results":[` + strings.Repeat("{},", 5_000_000) + "{}]}",
-		"/api/v1/frontier/urls":    `{"urls":[` + strings.Repeat("{},", 5_000_000) + "{}]}",
-		"/api/v1/seeds":            `{"urls":[` + strings.Repeat("0,", 8_000_000) + "0]}",
+		"/api/v1/frontier/results": `{"lease_id":"l","results":[` + strings.Repeat("{},", 5_000_000) +
+			"{}]}",
+		"/api/v1/frontier/urls": `{"urls":[` + strings.Repeat("{},", 5_000_000) + "{}]}",
+		"/api/v1/seeds":         `{"urls":[` + strings.Repeat("0,", 8_000_000) + "0]}",
 	} {
 		w := ask(h, "POST", path, body)
 		if w.Code != 413 || !strings.Contains(w.Body.String(), "several requests") {

@@ -22,10 +22,18 @@ func TestFormsComeFromOwnPages(t *testing.T) {
 		{"a page without a referrer", []string{"Origin: null"}, 403},
 		{"a name that points here", []string{"Host: evil.test", "Origin: http://evil.test"}, 403},
 	} {
-		for path, form := range map[string]string{"crawl": "action=pause", "seeds": "urls=http%3A%2F%2Fa.test%2F", "nodes": "order=drain&node=id-n1", "start": "urls=http%3A%2F%2Fa.test%2F", "theme": "theme=dark"} {
+		for path, form := range map[string]string{
+			"crawl": "action=pause",
+			"seeds": "urls=http%3A%2F%2Fa.test%2F",
+			"nodes": "order=drain&node=id-n1",
+			"start": "urls=http%3A%2F%2Fa.test%2F",
+			"theme": "theme=dark",
+		} {
 			node := &fakeNode{}
-			w := ask(New(node, Options{}), "POST", "/control/"+path, form, append(tc.headers, "Content-Type: application/x-www-form-urlencoded")...)
-			if told := len(node.orders)+len(node.got) > 0; w.Code != tc.code || told != (tc.code == 303 && path != "theme") {
+			w := ask(New(node, Options{}), "POST", "/control/"+path, form,
+				append(tc.headers, "Content-Type: application/x-www-form-urlencoded")...)
+			if told := len(node.orders)+len(node.got) > 0; w.Code != tc.code ||
+				told != (tc.code == 303 && path != "theme") {
 				t.Errorf("%s, %s: %d %s, told %v", tc.name, path, w.Code, w.Body, told)
 			}
 		}
@@ -39,7 +47,8 @@ func TestFormsComeFromOwnPages(t *testing.T) {
 func TestPagesWantTheToken(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{Access: secretOnly})
-	for _, path := range []string{"/", "/nodes", "/ring", "/hosts", "/urls", "/events", "/pages", "/start", "/settings", "/sites", "/static/dashboard.js", "/api/v1/history"} {
+	for _, path := range []string{"/", "/nodes", "/ring", "/hosts", "/urls", "/events", "/pages",
+		"/start", "/settings", "/sites", "/static/dashboard.js", "/api/v1/history"} {
 		if w := ask(h, "GET", path, ""); w.Code != 401 || strings.Contains(w.Body.String(), "<html") {
 			t.Errorf("%s: %d without the token", path, w.Code)
 		}

@@ -29,7 +29,8 @@ func TestDebug(t *testing.T) {
 	if w := ask(keyed, "GET", "/debug/pprof/", ""); w.Code != 401 {
 		t.Errorf("without the token: %d", w.Code)
 	}
-	if w := ask(keyed, "GET", "/debug/pprof/", "", "Authorization: Bearer secret"); w.Code != 200 || !strings.Contains(w.Body.String(), "goroutine") {
+	if w := ask(keyed, "GET", "/debug/pprof/", "", "Authorization: Bearer secret"); w.Code != 200 ||
+		!strings.Contains(w.Body.String(), "goroutine") {
 		t.Errorf("with the token: %d %s", w.Code, w.Body)
 	}
 }

@@ -53,28 +53,28 @@
 // token, as a Bearer token or as the password of Basic, and the minimum role that roles.go lists
 // for the path. Without Options.Access the API is for this machine or a closed network. A web page
 // that a person visits must not reach it: a Host header with a name that an attacker's name server
-// could point here is refused, on loopback also with a key. Requests that a browser sends for a page
-// of another site are refused as well, except that links there may lead to pages and to other cheap
-// GETs (foreign.go has the table). An address with too many failed log-ins gets 429, but a valid
-// token from there is accepted.
+// could point here is refused, on loopback also with a key. Requests that a browser sends for a
+// page of another site are refused as well, except that links there may lead to pages and to other
+// cheap GETs (foreign.go has the table). An address with too many failed log-ins gets 429, but a
+// valid token from there is accepted.
 //
 // A refused client is told why; refusals are logged at most once a second. Package door counts a
 // connection as a stranger's until one of its requests was allowed.
 //
 // # Bounds
 //
-// A request's head has at most 64 KiB and takes at most ten seconds. A body has at most MaxBodyBytes
-// and at most MaxSeeds URLs; the bodies of all requests together have at most four times that, and a
-// request waits up to five seconds for its share. Adding seeds and every other order are answered
-// within ten seconds; after a 503 a client may safely send the same request again. Every answer is
-// built from existing figures, so none costs more than O(nodes), or O(partitions) for the ring. A
-// question about a URL or a host takes a few reads of the store and one call to the holder. The index
-// of the archive takes as long as its client reads; an error closes the connection. A page of URLs
-// takes about a second and has at most 1,000 lines; the cursor continues after it. At most 4 lists
-// are streamed at a time, page by page, and only the cursor is kept in between. At most 64 clients
-// follow the events. A client that does not read is disconnected, and misses nothing if it soon
-// reconnects with Last-Event-ID. Rules for sites have at most 2 MiB, and one text of them is read at a
-// time.
+// A request's head has at most 64 KiB and takes at most ten seconds. A body has at most
+// MaxBodyBytes and at most MaxSeeds URLs; the bodies of all requests together have at most four
+// times that, and a request waits up to five seconds for its share. Adding seeds and every other
+// order are answered within ten seconds; after a 503 a client may safely send the same request
+// again. Every answer is built from existing figures, so none costs more than O(nodes), or
+// O(partitions) for the ring. A question about a URL or a host takes a few reads of the store and
+// one call to the holder. The index of the archive takes as long as its client reads; an error
+// closes the connection. A page of URLs takes about a second and has at most 1,000 lines; the
+// cursor continues after it. At most 4 lists are streamed at a time, page by page, and only the
+// cursor is kept in between. At most 64 clients follow the events. A client that does not read is
+// disconnected, and misses nothing if it soon reconnects with Last-Event-ID. Rules for sites have
+// at most 2 MiB, and one text of them is read at a time.
 //
 // # Text
 //

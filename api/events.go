@@ -29,7 +29,8 @@ const (
 // listEvents answers with a list, or with an endless stream.
 func (s *server) listEvents(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	after, limit, problem := eventRange(query.Get("after"), r.Header.Get("Last-Event-ID"), query.Get("limit"))
+	after, limit, problem := eventRange(query.Get("after"), r.Header.Get("Last-Event-ID"),
+		query.Get("limit"))
 	if problem != "" {
 		writeProblem(w, http.StatusBadRequest, problem)
 		return
@@ -45,7 +46,8 @@ func (s *server) listEvents(w http.ResponseWriter, r *http.Request) {
 	case "", "sse":
 		s.streamEvents(w, r, after, limit)
 	default:
-		writeProblem(w, http.StatusBadRequest, "format must be sse or json, not "+plaintext.Escape(plaintext.Cut(format)))
+		writeProblem(w, http.StatusBadRequest,
+			"format must be sse or json, not "+plaintext.Escape(plaintext.Cut(format)))
 	}
 }
 
@@ -58,14 +60,16 @@ func eventRange(after, last, limit string) (id uint64, n int, problem string) {
 	if after != "" {
 		var err error
 		if id, err = strconv.ParseUint(after, 10, 64); err != nil {
-			return 0, 0, "after and Last-Event-ID must be the id of an event, not " + plaintext.Escape(plaintext.Cut(after))
+			return 0, 0, "after and Last-Event-ID must be the id of an event, not " +
+				plaintext.Escape(plaintext.Cut(after))
 		}
 	}
 	n = maxEvents
 	if limit != "" {
 		wanted, err := strconv.ParseUint(limit, 10, 16)
 		if err != nil || wanted == 0 || wanted > maxEvents {
-			return 0, 0, "limit must be a number from 1 to " + strconv.Itoa(maxEvents) + ", not " + plaintext.Escape(plaintext.Cut(limit))
+			return 0, 0, "limit must be a number from 1 to " + strconv.Itoa(maxEvents) + ", not " +
+				plaintext.Escape(plaintext.Cut(limit))
 		}
 		n = int(wanted)
 	}
@@ -80,7 +84,9 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, after uint
 		defer func() { <-s.streams }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		writeProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%d clients already follow the events of this node: ask another node, or use ?format=json", maxStreams))
+		writeProblem(w, http.StatusServiceUnavailable, fmt.Sprintf(
+			"%d clients already follow the events of this node: ask another node, or use ?format=json",
+			maxStreams))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

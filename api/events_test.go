@@ -26,7 +26,14 @@ func (f *fakeEvents) add(ids ...uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
-		f.list = append(f.list, crawl.Event{ID: id, Level: crawl.EventInfo, Code: crawl.EventJoined, Message: "one\ntwo\x1b", Node: "n1", Fields: map[string]any{"view": id}})
+		f.list = append(f.list, crawl.Event{
+			ID:      id,
+			Level:   crawl.EventInfo,
+			Code:    crawl.EventJoined,
+			Message: "one\ntwo\x1b",
+			Node:    "n1",
+			Fields:  map[string]any{"view": id},
+		})
 	}
 	if f.news != nil {
 		close(f.news)
@@ -88,8 +95,10 @@ func TestEventList(t *testing.T) {
 			t.Errorf("%q %v: %s, want %s", tc.query, tc.headers, got, tc.ids)
 		}
 	}
-	for _, query := range []string{"after=-1", "after=x", "limit=0", "limit=1001", "limit=x", "format=xml"} {
-		if w := ask(h, "GET", "/api/v1/events?"+query, ""); w.Code != 400 || w.Header().Get("Content-Type") != problemType {
+	for _, query := range []string{"after=-1", "after=x", "limit=0", "limit=1001", "limit=x",
+		"format=xml"} {
+		if w := ask(h, "GET", "/api/v1/events?"+query, ""); w.Code != 400 ||
+			w.Header().Get("Content-Type") != problemType {
 			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}
 	}
@@ -205,7 +214,8 @@ func TestEventStreamsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Content-Type") != problemType {
+	if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" ||
+		resp.Header.Get("Content-Type") != problemType {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
 }

@@ -25,7 +25,8 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("depth"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			writeProblem(w, http.StatusBadRequest, "depth must be a number of links, not "+plaintext.Escape(plaintext.Cut(text)))
+			writeProblem(w, http.StatusBadRequest,
+				"depth must be a number of links, not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		depth = int(n)

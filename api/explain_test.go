@@ -19,7 +19,11 @@ func (f *fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.UR
 	if f.err != nil {
 		return nil, f.err
 	}
-	return &crawl.URLReport{Input: u, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}, Scope: crawl.ScopeReport{Rule: "asked at", Depth: depth}}, nil
+	return &crawl.URLReport{
+		Input:  u,
+		Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown},
+		Scope:  crawl.ScopeReport{Rule: "asked at", Depth: depth},
+	}, nil
 }
 
 func (f *fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
@@ -30,7 +34,10 @@ func (f *fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostRepo
 }
 
 func (f *fakeNode) Hosts(_ context.Context, sort string, limit int) (*crawl.HostsReport, error) {
-	return &crawl.HostsReport{Sort: sort, Hosts: []crawl.HostLine{{Host: "a.test", Partition: crawl.Partition(limit)}}}, f.err
+	return &crawl.HostsReport{
+		Sort:  sort,
+		Hosts: []crawl.HostLine{{Host: "a.test", Partition: crawl.Partition(limit)}},
+	}, f.err
 }
 
 func TestExplainPaths(t *testing.T) {
@@ -50,10 +57,13 @@ func TestExplainPaths(t *testing.T) {
 		{"urls?url=x&depth=%1b", 400, `\\x1b`},
 		{"urls?url=", 400, "ask with ?url=URL"},
 		{"urls?url=" + long, 400, "ask with ?url=URL"},
-		{"urls?url=x", 200, `"history":[],"next_visit_at":null,"change_interval_seconds":null,"referrer":null,"links":{"in":null,"out":null,"importance":null,"rank":null}}`},
-		{"analysis/url?url=x", 200, `{"url":"x","normalizedUrl":null,"status":null,"fetchHistory":[],"robotsStatus":{"allowed":null,"rule":"","crawlDelay":null},"linkAnalysis":{"inboundLinks":null,"outboundLinks":null,"pageRank":null}}`},
+		{"urls?url=x", 200,
+			`"history":[],"next_visit_at":null,"change_interval_seconds":null,"referrer":null,"links":{"in":null,"out":null,"importance":null,"rank":null}}`},
+		{"analysis/url?url=x", 200,
+			`{"url":"x","normalizedUrl":null,"status":null,"fetchHistory":[],"robotsStatus":{"allowed":null,"rule":"","crawlDelay":null},"linkAnalysis":{"inboundLinks":null,"outboundLinks":null,"pageRank":null}}`},
 		{"analysis/url", 400, "ask with ?url=URL"},
-		{"analysis/host?host=a.test", 200, `"complete":true,"urlsDiscovered":2500,"urlsFetched":0,"urlsBlocked":0,"avgResponseTime":null,"errorRate":1,"robots":{"lastFetched":null,"crawlDelay":null,"blockedPaths":[]},"throughputHistory":[]}`},
+		{"analysis/host?host=a.test", 200,
+			`"complete":true,"urlsDiscovered":2500,"urlsFetched":0,"urlsBlocked":0,"avgResponseTime":null,"errorRate":1,"robots":{"lastFetched":null,"crawlDelay":null,"blockedPaths":[]},"throughputHistory":[]}`},
 		{"analysis/host", 400, "ask with ?host=HOST"},
 		{"analysis/host?host=nobody.test", 404, "unknown host"},
 		{"hosts/a.test", 200, `"robots":[]`},
@@ -74,8 +84,10 @@ func TestExplainPaths(t *testing.T) {
 		}
 	}
 	broken := New(&fakeNode{err: errors.New("not joined")}, Options{})
-	for _, path := range []string{"urls?url=x", "hosts/a.test", "analysis/url?url=x", "analysis/host?host=a.test"} {
-		if w := ask(broken, "GET", "/api/v1/"+path, ""); w.Code != 503 || w.Header().Get("Retry-After") == "" {
+	for _, path := range []string{"urls?url=x", "hosts/a.test", "analysis/url?url=x",
+		"analysis/host?host=a.test"} {
+		if w := ask(broken, "GET", "/api/v1/"+path, ""); w.Code != 503 ||
+			w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s of a node that has not joined: %d", path, w.Code)
 		}
 		if w := ask(broken, "POST", "/api/v1/"+path, ""); w.Code != 405 {
@@ -92,37 +104,110 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestExplainTexts(t *testing.T) {
 	t.Parallel()
 	full := &crawl.URLReport{
-		Input: "x", Summary: "it was fetched", URL: ptr("http://a.test/x"), Host: ptr(crawl.Host("a.test")), Partition: ptr(crawl.Partition(7)),
+		Input: "x", Summary: "it was fetched", URL: ptr("http://a.test/x"),
+		Host: ptr(crawl.Host("a.test")), Partition: ptr(crawl.Partition(7)),
 		Owner: &crawl.NodeRef{ID: "1", Name: "n1"}, Holder: &crawl.NodeRef{ID: "2", Name: "n2\x1b"},
-		Scope:  crawl.ScopeReport{Admit: true, Rule: "scope host: on a seed's host", Depth: 2},
-		Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysAllowed, Rule: "Allow: /x", Origin: "http://a.test", Status: ptr(200), FetchedAt: &noon},
-		Record: &crawl.RecordReport{State: "done", Depth: 2, Band: 2, Via: "link", Attempts: 1, NotBefore: &noon, Status: ptr(200),
-			Reason: ptr("\x1b[2J"), FetchedAt: &noon, Archive: &crawl.ArchiveReport{Node: crawl.NodeRef{Name: "n3"}, File: "f.warc.gz", Offset: 42, Length: 9}},
-		History:     []crawl.VisitReport{{At: noon, Status: ptr(304), Milliseconds: ptr(int64(12)), Changed: ptr(false)}, {At: noon, Status: ptr(200), Changed: ptr(true)}, {At: noon}},
-		NextVisitAt: ptr(noon.Add(time.Hour)), ChangeIntervalSeconds: ptr(86400 * 3.0), Referrer: ptr("http://a.test/\x1b"),
-		Links:  crawl.LinksReport{In: ptr(int64(1234)), Out: ptr(int64(2)), Importance: ptr(1.5), Rank: ptr(0.75)},
-		Render: &crawl.RenderReport{Decided: crawl.RenderedPage, Reason: "its root is empty", Milliseconds: 1234, Requests: 5},
+		Scope: crawl.ScopeReport{Admit: true, Rule: "scope host: on a seed's host", Depth: 2},
+		Robots: crawl.RobotsReport{
+			Verdict:   crawl.RobotsSaysAllowed,
+			Rule:      "Allow: /x",
+			Origin:    "http://a.test",
+			Status:    ptr(200),
+			FetchedAt: &noon,
+		},
+		Record: &crawl.RecordReport{
+			State:     "done",
+			Depth:     2,
+			Band:      2,
+			Via:       "link",
+			Attempts:  1,
+			NotBefore: &noon,
+			Status:    ptr(200),
+			Reason:    ptr("\x1b[2J"),
+			FetchedAt: &noon,
+			Archive: &crawl.ArchiveReport{
+				Node:   crawl.NodeRef{Name: "n3"},
+				File:   "f.warc.gz",
+				Offset: 42,
+				Length: 9,
+			},
+		},
+		History: []crawl.VisitReport{
+			{At: noon, Status: ptr(304), Milliseconds: ptr(int64(12)), Changed: ptr(false)},
+			{At: noon, Status: ptr(200), Changed: ptr(true)},
+			{At: noon},
+		},
+		NextVisitAt: ptr(noon.Add(time.Hour)), ChangeIntervalSeconds: ptr(86400 * 3.0),
+		Referrer: ptr("http://a.test/\x1b"),
+		Links: crawl.LinksReport{
+			In:         ptr(int64(1234)),
+			Out:        ptr(int64(2)),
+			Importance: ptr(1.5),
+			Rank:       ptr(0.75),
+		},
+		Render: &crawl.RenderReport{
+			Decided:      crawl.RenderedPage,
+			Reason:       "its root is empty",
+			Milliseconds: 1234,
+			Requests:     5,
+		},
 	}
-	refused := &crawl.URLReport{Input: "mailto:x", Scope: crawl.ScopeReport{Reason: "scheme", Rule: "not an http or https URL"}}
-	lost := &crawl.URLReport{Input: "x", URL: full.URL, Unanswered: ptr("n2 is away"), Partition: full.Partition, Owner: full.Owner}
-	host := &crawl.HostReport{Host: "a.test", State: crawl.HostBackoff, Summary: "it is held back", NextAllowedAt: &noon, Queued: 1234,
-		Politeness: crawl.PolitenessReport{GapSeconds: ptr(2.5), BackoffReason: ptr("it answered 429"), Address: ptr("127.0.0.1"), LastFailure: &crawl.HostFailure{Category: "connect", Reason: "refused\x1b"}},
-		Robots:     []crawl.RobotsSummary{{Origin: "http://a.test", Verdict: "rules", Status: 200, FetchedAt: noon, ExpiresAt: noon}}}
+	refused := &crawl.URLReport{
+		Input: "mailto:x",
+		Scope: crawl.ScopeReport{Reason: "scheme", Rule: "not an http or https URL"},
+	}
+	lost := &crawl.URLReport{
+		Input:      "x",
+		URL:        full.URL,
+		Unanswered: ptr("n2 is away"),
+		Partition:  full.Partition,
+		Owner:      full.Owner,
+	}
+	host := &crawl.HostReport{
+		Host:          "a.test",
+		State:         crawl.HostBackoff,
+		Summary:       "it is held back",
+		NextAllowedAt: &noon,
+		Queued:        1234,
+		Politeness: crawl.PolitenessReport{
+			GapSeconds:    ptr(2.5),
+			BackoffReason: ptr("it answered 429"),
+			Address:       ptr("127.0.0.1"),
+			LastFailure:   &crawl.HostFailure{Category: "connect", Reason: "refused\x1b"},
+		},
+		Robots: []crawl.RobotsSummary{
+			{Origin: "http://a.test", Verdict: "rules", Status: 200, FetchedAt: noon, ExpiresAt: noon}},
+	}
 	for name, tc := range map[string]struct {
 		write func(*bytes.Buffer) error
 		want  []string
 	}{
 		"a fetched URL": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, full) }, []string{
-			"partition   7, owned by n1, held by n2\\x1b\n", "admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
-			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts",
-			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n", "            2026-03-01T12:00:00Z: 200, changed\n", "            2026-03-01T12:00:00Z: no answer\n",
-			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found first on http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750", "rendering   rendered: its root is empty; 1234 ms, 5 requests"}},
-		"no URL":                {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
-		"a holder that is away": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
-		"the scope alone":       {func(b *bytes.Buffer) error { return plaintext.WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
+			"partition   7, owned by n1, held by n2\\x1b\n",
+			"admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
+			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes",
+			`reason      \x1b[2J`, "1 failed attempts",
+			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n",
+			"            2026-03-01T12:00:00Z: 200, changed\n",
+			"            2026-03-01T12:00:00Z: no answer\n",
+			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d",
+			"found first on http://a.test/\\x1b",
+			"links       1234 to it, 2 on it, importance 1.5, rank 0.750",
+			"rendering   rendered: its root is empty; 1234 ms, 5 requests"}},
+		"no URL": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, refused) },
+			[]string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
+		"a holder that is away": {func(b *bytes.Buffer) error { return plaintext.WriteURL(b, lost) },
+			[]string{"held by nobody who is known", "not known: n2 is away"}},
+		"the scope alone": {func(b *bytes.Buffer) error { return plaintext.WriteScope(b, full) },
+			[]string{"http://a.test/x", "admitted: "}},
 		"a host": {func(b *bytes.Buffer) error { return plaintext.WriteHost(b, host) }, []string{
-			"backoff: it is held back", "1,234 queued", "gap         2.5s;", "held back   it answered 429", "address     127.0.0.1", "failure     connect: refused\\x1b", "http://a.test: rules, answered 200"}},
-		"an empty host": {func(b *bytes.Buffer) error { return plaintext.WriteHost(b, &crawl.HostReport{}) }, []string{"next        at once", "gap         -;"}},
+			"backoff: it is held back", "1,234 queued", "gap         2.5s;", "held back   it answered 429",
+			"address     127.0.0.1", "failure     connect: refused\\x1b",
+			"http://a.test: rules, answered 200"}},
+		"an empty host": {
+			func(b *bytes.Buffer) error { return plaintext.WriteHost(b, &crawl.HostReport{}) },
+			[]string{"next        at once", "gap         -;"},
+		},
 	} {
 		var b bytes.Buffer
 		if err := tc.write(&b); err != nil {
@@ -146,9 +231,11 @@ func TestReportFields(t *testing.T) {
 		doc  any
 		want string
 	}{
-		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url history next_visit_at change_interval_seconds referrer links render"},
+		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered " +
+			"url history next_visit_at change_interval_seconds referrer links render"},
 		{crawl.RecordReport{}, "archive attempts band depth fetched_at hops not_before reason state status via"},
-		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness queued requests robots state summary suspicious suspicious_budget"},
+		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness " +
+			"queued requests robots state summary suspicious suspicious_budget"},
 	} {
 		b, err := json.Marshal(tc.doc)
 		if err != nil {

@@ -72,7 +72,8 @@ func (s *server) cdx(w http.ResponseWriter, r *http.Request) {
 func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+plaintext.Escape(plaintext.Cut(r.PathValue("offset"))))
+		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+
+			plaintext.Escape(plaintext.Cut(r.PathValue("offset"))))
 		return
 	}
 	switch form := r.URL.Query().Get("form"); form {
@@ -81,7 +82,8 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, crawl.ArchiveReport{File: r.PathValue("file"), Offset: offset})
 		return
 	default:
-		writeProblem(w, http.StatusBadRequest, "form must be record or answer, not "+plaintext.Escape(plaintext.Cut(form)))
+		writeProblem(w, http.StatusBadRequest,
+			"form must be record or answer, not "+plaintext.Escape(plaintext.Cut(form)))
 		return
 	}
 	record, err := s.backend.OpenCapture(r.Context(), r.PathValue("file"), offset)
@@ -129,7 +131,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, at crawl.Archive
 	if err == nil {
 		page, err = readback.Of(ctx, source, record, readback.MaxContent)
 	}
-	if damage := (*archive.DamageError)(nil); errors.Is(err, archive.ErrNoCapture) || errors.As(err, &damage) {
+	if damage := (*archive.DamageError)(nil); errors.Is(err, archive.ErrNoCapture) ||
+		errors.As(err, &damage) {
 		writeProblem(w, http.StatusNotFound, plaintext.Escape(err.Error()))
 		return
 	}

@@ -35,10 +35,17 @@ func (f *fakeNode) Captures(_ context.Context, url string) (*crawl.CapturesRepor
 	if url == "no" {
 		return nil, crawl.ErrBadQuery
 	}
-	return &crawl.CapturesReport{URL: url, Captures: []crawl.CaptureReport{{File: "f", Offset: 7, Node: "n1"}}}, f.err
+	return &crawl.CapturesReport{
+		URL:      url,
+		Captures: []crawl.CaptureReport{{File: "f", Offset: 7, Node: "n1"}},
+	}, f.err
 }
 
-func (f *fakeNode) EachCapture(_ context.Context, r crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
+func (f *fakeNode) EachCapture(
+	_ context.Context,
+	r crawl.IndexRange,
+	fn func(crawl.NodeRef, []byte) error,
+) error {
 	if f.err != nil {
 		return f.err
 	}
@@ -75,7 +82,11 @@ func TestCapturesOfAURL(t *testing.T) {
 	}
 }
 
-func (f *fakeNode) OpenCapture(_ context.Context, file string, offset int64) (io.ReadCloser, error) {
+func (f *fakeNode) OpenCapture(
+	_ context.Context,
+	file string,
+	offset int64,
+) (io.ReadCloser, error) {
 	if packed, ok := packedRecords()[file]; ok {
 		return io.NopCloser(bytes.NewReader(packed)), f.err
 	}
@@ -105,7 +116,9 @@ func TestExportPaths(t *testing.T) {
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
 			t.Errorf("%s: %d %.300s; want %d %s", tc.path, w.Code, w.Body, tc.code, tc.want)
 		}
-		if kind, zstd := w.Header().Get("Content-Type"), strings.Contains(tc.path, ".zst/"); tc.code == 200 && strings.HasPrefix(tc.path, "captures") && (kind == "application/warc+zstd") != zstd {
+		if kind, zstd := w.Header().Get("Content-Type"),
+			strings.Contains(tc.path, ".zst/"); tc.code == 200 &&
+			strings.HasPrefix(tc.path, "captures") && (kind == "application/warc+zstd") != zstd {
 			t.Errorf("%s is %s", tc.path, kind)
 		}
 	}
@@ -115,8 +128,10 @@ func TestExportPaths(t *testing.T) {
 func packedRecords() map[string][]byte {
 	record := func(head, body string) string {
 		block := head + "\r\n\r\n" + body
-		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.org/\r\nWARC-Date: 2026-11-30T00:00:00Z\r\n"+
-			"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
+		return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.org/\r\n"+
+			"WARC-Date: 2026-11-30T00:00:00Z\r\n"+
+			"WARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http;msgtype=response\r\n"+
+			"Content-Length: %d\r\n\r\n%s\r\n\r\n", len(block), block)
 	}
 	member := func(text string) []byte {
 		var b bytes.Buffer
@@ -134,12 +149,15 @@ func packedRecords() map[string][]byte {
 		"br.warc.gz":      member(record(head+"br", br.String())),
 		"damaged.warc.gz": member(record(head+"gzip", "\x1f\x8b\x08\x00damaged")),
 		"long.warc.gz":    member(record("HTTP/1.1 200 OK", strings.Repeat("x", readback.MaxContent+1))),
-		"info.warc.gz":    member("WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Date: 2026-11-30T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:2>\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"),
-		"none.warc.gz":    []byte("no gzip"),
+		"info.warc.gz": member("WARC/1.1\r\nWARC-Type: warcinfo\r\n" +
+			"WARC-Date: 2026-11-30T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:2>\r\nContent-Length: 1\r\n\r\n" +
+			"x\r\n\r\n"),
+		"none.warc.gz": []byte("no gzip"),
 	}
 }
 
-// TestAnswerOfACapture: a body comes without content codings, as an attachment that says whether it is all.
+// TestAnswerOfACapture: a body comes without content codings, as an attachment that says whether it
+// is all.
 func TestAnswerOfACapture(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -157,10 +175,12 @@ func TestAnswerOfACapture(t *testing.T) {
 		{"x.warc.gz/17?form=record", 200, "x.warc.gz at 17", ""},
 	} {
 		w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/captures/"+tc.path, "")
-		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) || w.Header().Get("WARC-Truncated") != tc.cut {
+		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) ||
+			w.Header().Get("WARC-Truncated") != tc.cut {
 			t.Errorf("%s: %d %q %.300s; want %d %s", tc.path, w.Code, w.Header(), w.Body, tc.code, tc.want)
 		}
-		if tc.code == 200 && (w.Header().Get("Content-Disposition") != "attachment" || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "sandbox")) {
+		if tc.code == 200 && (w.Header().Get("Content-Disposition") != "attachment" ||
+			!strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "sandbox")) {
 			t.Errorf("%s: a browser may take it for a page: %q", tc.path, w.Header())
 		}
 	}

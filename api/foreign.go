@@ -81,8 +81,9 @@ func reachOf(pattern string) reach {
 func checkSite(next http.Handler, of reach) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fromOtherSite(r) && (of != linked || !navigates(r)) {
-			writeProblem(w, http.StatusForbidden, "a browser sent this from another site, for a page of its own: type the address, "+
-				"or use the command line, or a client that sends no Origin header")
+			writeProblem(w, http.StatusForbidden,
+				"a browser sent this from another site, for a page of its own: type the address, "+
+					"or use the command line, or a client that sends no Origin header")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -26,8 +26,10 @@ func TestOtherSitesReachNothing(t *testing.T) {
 		{"a script", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"}, false, false},
 		{"a frame", []string{"Sec-Fetch-Site: cross-site", link, "Sec-Fetch-Dest: iframe"}, false, false},
 		{"an object", []string{"Sec-Fetch-Site: cross-site", link, "Sec-Fetch-Dest: object"}, false, false},
-		{"a prefetch", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: empty", "Sec-Purpose: prefetch"}, false, false},
-		{"fetch", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty", "Origin: https://evil.test"}, false, false},
+		{"a prefetch", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors",
+			"Sec-Fetch-Dest: empty", "Sec-Purpose: prefetch"}, false, false},
+		{"fetch", []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty",
+			"Origin: https://evil.test"}, false, false},
 		{"fetch, old way", []string{"Origin: https://evil.test", page}, false, false},
 		{"a sandboxed page", []string{"Origin: null"}, false, false},
 		{"a picture, old way", []string{"Referer: http://evil.test/", "Accept: image/png,*/*;q=0.8"}, false, false},
@@ -36,7 +38,8 @@ func TestOtherSitesReachNothing(t *testing.T) {
 		{"a referrer that cannot be read", []string{"Referer: http://%zz"}, false, false},
 	} {
 		for pattern, of := range reaches {
-			path := strings.NewReplacer("{$}", "", "{host}", "a.test", "{file}", "dashboard.css", "{offset}", "0").Replace(strings.TrimPrefix(pattern, "GET "))
+			path := strings.NewReplacer("{$}", "", "{host}", "a.test", "{file}", "dashboard.css", "{offset}",
+				"0").Replace(strings.TrimPrefix(pattern, "GET "))
 			if path == "/api/v1/events" {
 				path += "?format=json"
 			}
@@ -44,7 +47,8 @@ func TestOtherSitesReachNothing(t *testing.T) {
 			if of == costly {
 				want = tc.costs
 			}
-			if w := ask(New(&fakeNode{}, Options{}), "GET", path, "", tc.headers...); (w.Code != 403) != want {
+			if w := ask(New(&fakeNode{}, Options{}), "GET", path, "", tc.headers...); (w.Code != 403) !=
+				want {
 				t.Errorf("%s, GET %s: %d", tc.name, path, w.Code)
 			}
 		}

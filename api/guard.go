@@ -23,7 +23,9 @@ func withHeaders(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; "+
+				"form-action 'none'")
 		h.Set("Cache-Control", "no-store")
 		if ambiguous(r) {
 			h.Set("Connection", "close")
@@ -69,7 +71,8 @@ func checkHost(next http.Handler, o Options) http.Handler {
 		}
 		if (o.Access == nil || onLoopback(r)) && !ownHost(host, o.Hosts) {
 			writeProblem(w, http.StatusForbidden, "the Host header names "+plaintext.Escape(host)+
-				", which anybody could own: use an IP address or localhost, or start the node with that name as --advertise")
+				", which anybody could own: use an IP address or localhost, "+
+				"or start the node with that name as --advertise")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -116,8 +119,10 @@ func checkCaller(next http.Handler, role crawl.Role, o Options) http.Handler {
 		}
 		asker.From, asker.Remote = from.String(), o.Access != nil || !from.IsLoopback()
 		if asker.Role < role {
-			o.refusals.Warn("refused an API request: the role of its token is too low", "token", asker.ID, "role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
-			writeProblem(w, http.StatusForbidden, "this needs the role "+role.String()+", and this token has the role "+asker.Role.String())
+			o.refusals.Warn("refused an API request: the role of its token is too low", "token", asker.ID,
+				"role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
+			writeProblem(w, http.StatusForbidden,
+				"this needs the role "+role.String()+", and this token has the role "+asker.Role.String())
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(crawl.WithCaller(r.Context(), asker)))
@@ -136,18 +141,22 @@ func secretOf(r *http.Request) string {
 // refuse answers a failed log-in. An address with too many failures has to wait; a valid token from
 // there is still accepted (door.Failures).
 func refuse(w http.ResponseWriter, r *http.Request, o Options, from netip.Addr, why error) {
-	o.refusals.Warn("refused an API request: no valid token of this cluster", "from", r.RemoteAddr, "path", r.URL.Path, "error", why)
-	if r.Header.Get("Authorization") != "" { // a request without a secret, such as a browser's first, is no attempt
+	o.refusals.Warn("refused an API request: no valid token of this cluster", "from", r.RemoteAddr,
+		"path", r.URL.Path, "error", why)
+	// a request without a secret, such as a browser's first, is no attempt
+	if r.Header.Get("Authorization") != "" {
 		if wait := o.failures.Note(from, time.Now()); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 			w.Header().Set("Connection", "close")
-			writeProblem(w, http.StatusTooManyRequests, "too many failed log-ins from this address: wait, then send a token of this cluster")
+			writeProblem(w, http.StatusTooManyRequests,
+				"too many failed log-ins from this address: wait, then send a token of this cluster")
 			return
 		}
 	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
-	text := "this cluster has a key: send its API token (crawlnode keygen --token KEYFILE prints it), or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
+	text := "this cluster has a key: send its API token (crawlnode keygen --token KEYFILE prints " +
+		"it), or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
 	if errors.Is(why, crawl.ErrForbidden) { // it was a token of this cluster, so its holder may know
 		text = plaintext.Escape(why.Error())
 	}

@@ -23,13 +23,15 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 		sort = crawl.HostSorts[0]
 	}
 	if !slices.Contains(crawl.HostSorts[:], sort) {
-		writeProblem(w, http.StatusBadRequest, "sort must be one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+plaintext.Escape(plaintext.Cut(sort)))
+		writeProblem(w, http.StatusBadRequest, "sort must be one of "+
+			strings.Join(crawl.HostSorts[:], ", ")+", not "+plaintext.Escape(plaintext.Cut(sort)))
 		return
 	}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxHostLines {
-			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+plaintext.Escape(plaintext.Cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+
+				strconv.Itoa(crawl.MaxHostLines)+", not "+plaintext.Escape(plaintext.Cut(text)))
 			return
 		}
 		limit = n
@@ -49,7 +51,8 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	span := r.URL.Query().Get("span")
 	if span != "" && !slices.Contains(dashboard.SpanNames(), span) {
-		writeProblem(w, http.StatusBadRequest, "span must be one of "+strings.Join(dashboard.SpanNames(), ", ")+", not "+plaintext.Escape(plaintext.Cut(span)))
+		writeProblem(w, http.StatusBadRequest, "span must be one of "+
+			strings.Join(dashboard.SpanNames(), ", ")+", not "+plaintext.Escape(plaintext.Cut(span)))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)

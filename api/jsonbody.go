@@ -40,10 +40,12 @@ func inWords(err error) error {
 		if wrong.Field != "" {
 			what = wrong.Field
 		}
-		return fmt.Errorf("%s is the wrong kind of value (%s): %s is wanted", what, wrong.Value, kindInWords(wrong.Type))
+		return fmt.Errorf("%s is the wrong kind of value (%s): %s is wanted", what, wrong.Value,
+			kindInWords(wrong.Type))
 	}
 	if wrong, ok := errors.AsType[*time.ParseError](err); ok {
-		return fmt.Errorf("%q is not a time: write it like 2026-01-02T15:04:05Z", strings.Trim(wrong.Value, `"`))
+		return fmt.Errorf("%q is not a time: write it like 2026-01-02T15:04:05Z",
+			strings.Trim(wrong.Value, `"`))
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }

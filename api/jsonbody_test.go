@@ -27,7 +27,8 @@ func TestErrorsOfJSON(t *testing.T) {
 		err := decodeStrict([]byte(body), &crawl.FoundURLs{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", body, err, want)
-		} else if text := err.Error(); strings.Contains(text, "Go ") || strings.Contains(text, "json:") || strings.Contains(text, "crawl.") {
+		} else if text := err.Error(); strings.Contains(text, "Go ") || strings.Contains(text, "json:") ||
+			strings.Contains(text, "crawl.") {
 			t.Errorf("%s: %s", body, text)
 		}
 	}

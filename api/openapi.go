@@ -15,10 +15,14 @@ import (
 const openAPIVersion = "3.1.1"
 
 // about is the description of the API as a whole.
-const about = "Any node answers for the whole cluster. Errors are application/problem+json (RFC 9457). With a cluster key every path " +
-	"but /livez and /readyz requires a token over TLS, as a Bearer token or as the password of Basic: that of the key, which may do everything, or one made with keygen --role. x-role is " +
-	"the minimum role: nobody, read, operate or admin; each includes those before it. Without a key the API is for the " +
-	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units are in the " +
+const about = "Any node answers for the whole cluster. Errors are application/problem+json " +
+	"(RFC 9457). With a cluster key every path " +
+	"but /livez and /readyz requires a token over TLS, as a Bearer token or as the password of " +
+	"Basic: that of the key, which may do everything, or one made with keygen --role. x-role is " +
+	"the minimum role: nobody, read, operate or admin; each includes those before it. " +
+	"Without a key the API is for the " +
+	"machine itself or a closed network. 503 comes with Retry-After: " +
+	"the same request may be sent again without harm. Units are in the " +
 	"names, times are RFC 3339 in UTC, and unknown values are null."
 
 // document answers with the OpenAPI document of the table of routes.
@@ -45,16 +49,29 @@ func describe(table []route) []byte {
 		item[strings.ToLower(rt.method)] = types.operation(&rt)
 	}
 	document := object{
-		"openapi":  openAPIVersion,
-		"info":     object{"title": "crawlnode", "version": "v1", "description": about, "license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"}},
+		"openapi": openAPIVersion,
+		"info": object{
+			"title":       "crawlnode",
+			"version":     "v1",
+			"description": about,
+			"license":     object{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+		},
 		"servers":  []any{object{"url": "/", "description": "the node that was asked"}},
 		"security": []any{object{}, object{"bearer": []any{}}, object{"basic": []any{}}},
 		"paths":    paths,
 		"components": object{
 			"schemas": types.named,
 			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "the API token of the cluster's key, or a token made with it"},
-				"basic":  object{"type": "http", "scheme": "basic", "description": "any name; the API token is the password"},
+				"bearer": object{
+					"type":        "http",
+					"scheme":      "bearer",
+					"description": "the API token of the cluster's key, or a token made with it",
+				},
+				"basic": object{
+					"type":        "http",
+					"scheme":      "basic",
+					"description": "any name; the API token is the password",
+				},
 			},
 		},
 	}
@@ -71,7 +88,12 @@ func describe(table []route) []byte {
 // operation describes one route.
 func (s *schemas) operation(rt *route) object {
 	role := rt.role()
-	op := object{"operationId": rt.id, "summary": rt.summary, "responses": s.responses(rt), "x-role": role.String()}
+	op := object{
+		"operationId": rt.id,
+		"summary":     rt.summary,
+		"responses":   s.responses(rt),
+		"x-role":      role.String(),
+	}
 	if role == crawl.RoleNobody {
 		op["security"] = []any{}
 	}
@@ -85,7 +107,10 @@ func (s *schemas) operation(rt *route) object {
 	if rt.body != nil {
 		content := object{"application/json": object{"schema": s.of(reflect.TypeOf(rt.body))}}
 		if rt.lines {
-			content["text/plain"] = object{"schema": object{"type": "string", "description": "one URL per line; empty lines and lines that begin with # are skipped"}}
+			content["text/plain"] = object{"schema": object{
+				"type":        "string",
+				"description": "one URL per line; empty lines and lines that begin with # are skipped",
+			}}
 		}
 		op["requestBody"] = object{"required": true, "description": rt.takes, "content": content}
 	}
@@ -101,21 +126,30 @@ func (s *schemas) parameter(p *param) object {
 	if len(p.words) > 0 {
 		schema["enum"] = p.words
 	}
-	return object{"name": p.name, "in": p.in, "description": p.what, "required": p.required, "schema": schema}
+	return object{
+		"name":        p.name,
+		"in":          p.in,
+		"description": p.what,
+		"required":    p.required,
+		"schema":      schema,
+	}
 }
 
 // refusals are the meanings of the error statuses.
 var refusals = map[int]string{
 	http.StatusUnauthorized: "the cluster has a key, and the request does not carry its token",
-	many:                    "too many failed log-ins from this address, a valid token is still accepted; or too many leased URLs without a result, where URLs are asked for",
-	gone:                    "the lease has ended, or there never was one; its URLs are queued again",
-	http.StatusForbidden:    "the token's role is too low, a browser sent the request from another site, or the Host header has a name that anybody could own",
-	bad:                     "the request is wrong; the problem says where",
-	missing:                 "not found",
-	refused:                 "the cluster's state does not allow it; the problem says why",
-	changed:                 "the settings have changed since they were read: read them again",
-	tooLarge:                "the body is too large",
-	busy:                    "the node cannot answer now, or does not take part; the same request may be sent again",
+	many: "too many failed log-ins from this address, " +
+		"a valid token is still accepted; or too many leased URLs without a result, " +
+		"where URLs are asked for",
+	gone: "the lease has ended, or there never was one; its URLs are queued again",
+	http.StatusForbidden: "the token's role is too low, a browser sent the request from another " +
+		"site, or the Host header has a name that anybody could own",
+	bad:      "the request is wrong; the problem says where",
+	missing:  "not found",
+	refused:  "the cluster's state does not allow it; the problem says why",
+	changed:  "the settings have changed since they were read: read them again",
+	tooLarge: "the body is too large",
+	busy:     "the node cannot answer now, or does not take part; the same request may be sent again",
 }
 
 // responses are all answers of a route. A path without access check has no problem of its own
@@ -124,7 +158,9 @@ func (s *schemas) responses(rt *route) object {
 	ok := object{}
 	switch {
 	case rt.or != nil:
-		ok["application/json"] = object{"schema": object{"oneOf": []any{s.of(reflect.TypeOf(rt.reply)), s.of(reflect.TypeOf(rt.or))}}}
+		ok["application/json"] = object{
+			"schema": object{"oneOf": []any{s.of(reflect.TypeOf(rt.reply)), s.of(reflect.TypeOf(rt.or))}},
+		}
 	case rt.reply != nil:
 		ok["application/json"] = object{"schema": s.of(reflect.TypeOf(rt.reply))}
 	}
@@ -137,14 +173,21 @@ func (s *schemas) responses(rt *route) object {
 	}
 	answer := object{"description": rt.gives, "content": ok}
 	if rt.etag {
-		answer["headers"] = object{"ETag": object{"description": "the version, to be sent as If-Match with a change", "schema": object{"type": "string"}}}
+		answer["headers"] = object{"ETag": object{
+			"description": "the version, to be sent as If-Match with a change",
+			"schema":      object{"type": "string"},
+		}}
 	}
 	all := object{rt.success(): answer}
 	if rt.unchanged {
 		all["304"] = object{"description": "the answer is still the one with the ETag of If-None-Match"}
 	}
 	if rt.probe {
-		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; see the text", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
+		all["503"] = s.unavailable(
+			"this node does not take part, or something critical is wrong; see the text",
+			object{
+				"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}},
+			})
 	}
 	problem := object{problemType: object{"schema": s.of(reflect.TypeFor[Problem]())}}
 	var codes []int // nobody is refused where no token is needed
@@ -164,7 +207,10 @@ func (s *schemas) responses(rt *route) object {
 	if rt.role() == crawl.RoleNobody {
 		return all
 	}
-	all["default"] = object{"description": "any other error: an unknown path or method, or an internal error", "content": problem}
+	all["default"] = object{
+		"description": "any other error: an unknown path or method, or an internal error",
+		"content":     problem,
+	}
 	return all
 }
 
@@ -178,5 +224,8 @@ func (rt *route) success() string {
 
 func (s *schemas) unavailable(why string, content object) object {
 	return object{"description": why, "content": content,
-		"headers": object{"Retry-After": object{"description": "time to wait before the same request is sent again, in seconds", "schema": object{"type": "integer", "minimum": 0}}}}
+		"headers": object{"Retry-After": object{
+			"description": "time to wait before the same request is sent again, in seconds",
+			"schema":      object{"type": "integer", "minimum": 0},
+		}}}
 }

@@ -97,7 +97,8 @@ func (d *description) judge(t *testing.T, body []byte, keys ...string) {
 func closeObjects(tree any) {
 	switch x := tree.(type) {
 	case map[string]any:
-		if _, ok := x["properties"].(map[string]any); ok && x["type"] == "object" && x["additionalProperties"] == nil {
+		if _, ok := x["properties"].(map[string]any); ok && x["type"] == "object" &&
+			x["additionalProperties"] == nil {
 			x["additionalProperties"] = false
 		}
 		for _, v := range x {
@@ -146,12 +147,14 @@ func TestDocumentIsWhole(t *testing.T) {
 				t.Errorf("%s %s: %s has no description", method, path, code)
 			}
 		}
-		if open := op["security"] != nil; open != (rt.role() == crawl.RoleNobody) || !open && responses["401"] == nil || responses[rt.success()] == nil {
+		if open := op["security"] != nil; open != (rt.role() == crawl.RoleNobody) ||
+			!open && responses["401"] == nil || responses[rt.success()] == nil {
 			t.Errorf("%s %s: security %v, responses %v", method, path, op["security"], responses)
 		}
 	}
 	for key := range words {
-		if name, field, _ := strings.Cut(key, "."); d.at("components", "schemas", name, "properties", field) == nil {
+		if name, field, _ := strings.Cut(key, "."); d.at("components", "schemas", name, "properties",
+			field) == nil {
 			t.Errorf("%s has words and is no field", key)
 		}
 	}
@@ -210,13 +213,21 @@ func TestDocumentIsOpenAPI(t *testing.T) {
 		return tree
 	}
 	for what, spoil := range map[string]func(map[string]any){
-		"a misspelled key of an operation": func(d map[string]any) { at(d, "paths", "/status", "get")["operationID"] = "x" },
-		"a response without a description": func(d map[string]any) { delete(at(d, "paths", "/status", "get", "responses", "200"), "description") },
+		"a misspelled key of an operation": func(d map[string]any) {
+			at(d, "paths", "/status", "get")["operationID"] = "x"
+		},
+		"a response without a description": func(d map[string]any) {
+			delete(at(d, "paths", "/status", "get", "responses", "200"), "description")
+		},
 		"a parameter in nowhere": func(d map[string]any) {
 			at(d, "paths", "/status", "get")["parameters"].([]any)[0].(map[string]any)["in"] = "body"
 		},
-		"no type of JSON":        func(d map[string]any) { at(d, "components", "schemas", "Rate", "properties", "now")["type"] = "float" },
-		"a license by two names": func(d map[string]any) { at(d, "info", "license")["url"] = "https://a.test/" },
+		"no type of JSON": func(d map[string]any) {
+			at(d, "components", "schemas", "Rate", "properties", "now")["type"] = "float"
+		},
+		"a license by two names": func(d map[string]any) {
+			at(d, "info", "license")["url"] = "https://a.test/"
+		},
 	} {
 		tree := fresh()
 		spoil(tree)
@@ -265,7 +276,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 			delete(left, name+"."+field)
 		}
 	}
-	for field, v := range d.at("components", "schemas", "CrawlChange", "properties", "settings", "properties").(map[string]any) {
+	for field, v := range d.at("components", "schemas", "CrawlChange", "properties", "settings",
+		"properties").(map[string]any) {
 		described(v, "a change of "+field)
 	}
 	for name := range left {
@@ -300,7 +312,12 @@ var answers = []struct {
 	{"explainURL", "/api/v1/urls?url=http%3A%2F%2Fa%2F&depth=2", "", 200},
 	{"explainURL", "/api/v1/urls?url=", "", 400},
 	{"explainURL", "/api/v1/urls", "", 200},
-	{"explainURL", "/api/v1/urls?state=failed&host=a.test&contains=x&match=*&status=4xx&partition=3&limit=10&after=at5&changed=true&since=7d&referrer=true", "", 200},
+	{
+		"explainURL",
+		"/api/v1/urls?state=failed&host=a.test&contains=x&match=*&status=4xx&partition=3&limit=10&after=at5&changed=true&since=7d&referrer=true",
+		"",
+		200,
+	},
 	{"explainURL", "/api/v1/urls?format=jsonl", "", 200},
 	{"explainURL", "/api/v1/urls?format=csv", "", 200},
 	{"describeHost", "/api/v1/hosts/a.test", "", 200},
@@ -330,13 +347,19 @@ var answers = []struct {
 	{"removeSeeds", "/api/v1/seeds/remove", `{"urls":[7]}`, 200},
 	{"removeSeeds", "/api/v1/seeds/remove", `{}`, 400},
 	{"addSeeds", "/api/v1/seeds", `{}`, 400},
-	{"addFound", "/api/v1/frontier/urls", `{"urls":[{"url":"http://a/"},{"url":"http://b/","priority":0.5,"source_url":"http://a/","depth":1}],"crawl_id":"x"}`, 202},
+	{"addFound", "/api/v1/frontier/urls",
+		`{"urls":[{"url":"http://a/"},{"url":"http://b/","priority":0.5,"source_url":"http://a/","depth":1}],"crawl_id":"x"}`,
+		202},
 	{"addFound", "/api/v1/frontier/urls", `{"urls":7}`, 400},
 	{"nextURLs", "/api/v1/frontier/next?worker_id=w&batch_size=1000&timeout_ms=60000", "", 200},
 	{"nextURLs", "/api/v1/frontier/next?worker_id=full", "", 429},
 	{"nextURLs", "/api/v1/frontier/next?worker_id=", "", 400},
-	{"addResults", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":200,"links":["x"],"simhash":"00ff"}]}`, 200},
-	{"addResults", "/api/v1/frontier/results", `{"lease_id":"ended","results":[{"url":"http://a/","status":"error","error":"timeout: 30 s"}]}`, 410},
+	{"addResults", "/api/v1/frontier/results",
+		`{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":200,"links":["x"],"simhash":"00ff"}]}`,
+		200},
+	{"addResults", "/api/v1/frontier/results",
+		`{"lease_id":"ended","results":[{"url":"http://a/","status":"error","error":"timeout: 30 s"}]}`,
+		410},
 	{"addResults", "/api/v1/frontier/results", `{"results":[]}`, 400},
 	{"crawlSettings", "/api/v1/crawl", "", 200},
 	{"changeCrawl", "/api/v1/crawl", `{"version":"3-a","settings":{"delay":"2s","max_pages":7,"exclude":["*.zip"],"ip_delay":null}}`, 200},
@@ -397,7 +420,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		}
 		check(t, d, &rt, w)
 		if a.body != "" && a.code != 400 && rt.yaml == "" && !strings.Contains(a.body, "[7]") {
-			d.judge(t, []byte(a.body), "paths", rt.path, strings.ToLower(rt.method), "requestBody", "content", "application/json", "schema")
+			d.judge(t, []byte(a.body), "paths", rt.path, strings.ToLower(rt.method), "requestBody",
+				"content", "application/json", "schema")
 		}
 	}
 	for id := range table {
@@ -424,7 +448,8 @@ func TestTypesAreAsDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.judge(t, raw, "paths", rt.path, strings.ToLower(rt.method), "responses", rt.success(), "content", "application/json", "schema")
+		d.judge(t, raw, "paths", rt.path, strings.ToLower(rt.method), "responses", rt.success(),
+			"content", "application/json", "schema")
 	}
 }
 
@@ -432,7 +457,8 @@ func TestTypesAreAsDescribed(t *testing.T) {
 func check(t *testing.T, d *description, rt *route, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	keys := []string{"paths", strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method), "responses", fmt.Sprint(w.Code), "content", kind, "schema"}
+	keys := []string{"paths", strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method),
+		"responses", fmt.Sprint(w.Code), "content", kind, "schema"}
 	if d.at(keys...) == nil {
 		t.Errorf("%s %s: %d %s is not in the document", rt.method, rt.path, w.Code, kind)
 		return

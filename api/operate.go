@@ -82,9 +82,12 @@ func (s *server) zoneNode(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	var given map[string]json.RawMessage // a body without a zone is a mistake, and takes no node out of its zone
-	if err := decodeStrict(body, &b); err != nil || json.Unmarshal(body, &given) != nil || given["zone"] == nil {
-		writeProblem(w, http.StatusBadRequest, `the body is not {"zone":"rack-7"}, or {"zone":null} for none`)
+	// a body without a zone is a mistake, and takes no node out of its zone
+	var given map[string]json.RawMessage
+	if err := decodeStrict(body, &b); err != nil || json.Unmarshal(body, &given) != nil ||
+		given["zone"] == nil {
+		writeProblem(w, http.StatusBadRequest,
+			`the body is not {"zone":"rack-7"}, or {"zone":null} for none`)
 		return
 	}
 	if b.Zone == nil {
@@ -93,7 +96,12 @@ func (s *server) zoneNode(w http.ResponseWriter, r *http.Request) {
 	s.placeNode(w, r, "zone", crawl.PlaceChange{Zone: b.Zone})
 }
 
-func (s *server) placeNode(w http.ResponseWriter, r *http.Request, order string, change crawl.PlaceChange) {
+func (s *server) placeNode(
+	w http.ResponseWriter,
+	r *http.Request,
+	order string,
+	change crawl.PlaceChange,
+) {
 	if err := change.Check(); err != nil {
 		s.fail(w, r, fmt.Errorf("%s %s: %w", order, r.PathValue("id"), err))
 		return
@@ -105,7 +113,12 @@ func (s *server) placeNode(w http.ResponseWriter, r *http.Request, order string,
 }
 
 // orderNode gives an order for the node in the path.
-func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string, give func(context.Context, crawl.NodeID) error) {
+func (s *server) orderNode(
+	w http.ResponseWriter,
+	r *http.Request,
+	order string,
+	give func(context.Context, crawl.NodeID) error,
+) {
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
 	nodes, err := s.backend.Nodes(ctx)
@@ -139,7 +152,8 @@ func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeS
 			continue
 		}
 		named = append(named, n)
-		if away := n.State == crawl.NodeFailed || n.State == crawl.NodeSuspect; n.State != crawl.NodeLeft && away == dead {
+		if away := n.State == crawl.NodeFailed ||
+			n.State == crawl.NodeSuspect; n.State != crawl.NodeLeft && away == dead {
 			fitting = append(fitting, n)
 		}
 	}
@@ -155,7 +169,8 @@ func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeS
 	for _, n := range named {
 		ids = append(ids, string(n.ID)+" ("+n.State+")")
 	}
-	return crawl.NodeStatus{}, fmt.Errorf("%w: several nodes had this name: use the id of one: %s", crawl.ErrRefused, strings.Join(ids, ", "))
+	return crawl.NodeStatus{}, fmt.Errorf("%w: several nodes had this name: use the id of one: %s",
+		crawl.ErrRefused, strings.Join(ids, ", "))
 }
 
 // crawlAction pauses, resumes or stops the crawl on every member.
@@ -220,9 +235,11 @@ func (s *server) rotateKey(w http.ResponseWriter, r *http.Request) {
 // codeOf is the HTTP status of a failure of the node.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
+	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost),
+		errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
-	case errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL), errors.Is(err, crawl.ErrPlace):
+	case errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL),
+		errors.Is(err, crawl.ErrPlace):
 		return http.StatusBadRequest
 	case errors.Is(err, crawl.ErrForbidden):
 		return http.StatusForbidden

@@ -47,8 +47,10 @@ func TestNodeOrders(t *testing.T) {
 	} {
 		node := &fakeNode{nodes: nodes}
 		w := ask(New(node, Options{}), "POST", "/api/v1/nodes/"+tc.path, "")
-		if got := strings.Join(node.orders, ","); w.Code != tc.code || got != tc.order || !strings.Contains(w.Body.String(), tc.want) {
-			t.Errorf("%s: %d %s, told %q; want %d %s, %q", tc.path, w.Code, w.Body, got, tc.code, tc.want, tc.order)
+		if got := strings.Join(node.orders, ","); w.Code != tc.code || got != tc.order ||
+			!strings.Contains(w.Body.String(), tc.want) {
+			t.Errorf("%s: %d %s, told %q; want %d %s, %q", tc.path, w.Code, w.Body, got, tc.code, tc.want,
+				tc.order)
 		}
 		if retry := w.Header().Get("Retry-After") != ""; retry != (tc.code == 503) {
 			t.Errorf("%s: Retry-After %v with %d", tc.path, retry, w.Code)
@@ -64,11 +66,13 @@ func TestCrawlActions(t *testing.T) {
 	for _, action := range []string{"pause", "resume", "stop"} {
 		node := &fakeNode{}
 		w := ask(New(node, Options{}), "POST", "/api/v1/crawl/"+action, "")
-		if w.Code != 200 || strings.Join(node.orders, ",") != action || !strings.Contains(w.Body.String(), `{"state":"paused","untold":[]}`) {
+		if w.Code != 200 || strings.Join(node.orders, ",") != action ||
+			!strings.Contains(w.Body.String(), `{"state":"paused","untold":[]}`) {
 			t.Errorf("%s: %d %s, told %q", action, w.Code, w.Body, node.orders)
 		}
 		node = &fakeNode{err: fmt.Errorf("%w: nothing runs", crawl.ErrRefused)}
-		if w = ask(New(node, Options{}), "POST", "/api/v1/crawl/"+action, ""); w.Code != 409 || !strings.Contains(w.Body.String(), action+": refused: nothing runs") {
+		if w = ask(New(node, Options{}), "POST", "/api/v1/crawl/"+action, ""); w.Code != 409 ||
+			!strings.Contains(w.Body.String(), action+": refused: nothing runs") {
 			t.Errorf("%s: %d %s", action, w.Code, w.Body)
 		}
 		if w = ask(New(node, Options{}), "GET", "/api/v1/crawl/"+action, ""); w.Code != 405 {
@@ -81,7 +85,8 @@ func TestCrawlActions(t *testing.T) {
 func TestRefusalsShareALog(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder
-	h := New(&fakeNode{}, Options{Access: secretOnly, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	h := New(&fakeNode{},
+		Options{Access: secretOnly, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
 	for _, path := range []string{"/", "/status", "/metrics", "/api/v1/nodes", "/no/such/path"} {
 		if w := ask(h, "GET", path, ""); w.Code != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, w.Code)

@@ -25,13 +25,16 @@ const problemType = "application/problem+json"
 func writeProblem(w http.ResponseWriter, code int, detail string, fields ...crawl.FieldError) {
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(Problem{"about:blank", http.StatusText(code), code, detail, fields}) // the client has gone
+	// the client has gone
+	_ = json.NewEncoder(w).Encode(Problem{"about:blank", http.StatusText(code), code, detail, fields})
 }
 
 // withProblems answers requests without a handler, an unknown path or a wrong method, to any
 // allowed caller.
 func withProblems(mux *http.ServeMux, o Options) http.Handler {
-	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), crawl.RoleRead, linked, o)
+	none := guard(http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }),
+		crawl.RoleRead, linked, o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
 			none.ServeHTTP(w, r)
@@ -48,7 +51,8 @@ func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	probe := &codeOnly{header: w.Header(), code: http.StatusNotFound}
 	mux.ServeHTTP(probe, r)
 	w.Header().Del("Content-Length")
-	if probe.code < http.StatusBadRequest { // sent on to a path without empty parts, where there is nothing either
+	// sent on to a path without empty parts, where there is nothing either
+	if probe.code < http.StatusBadRequest {
 		probe.code = http.StatusNotFound
 		w.Header().Del("Location")
 	}

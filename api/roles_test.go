@@ -122,7 +122,8 @@ func everyPath(t *testing.T) []string {
 // refused before they reach the node.
 func TestWhoMayAskForWhat(t *testing.T) {
 	t.Parallel()
-	fill := strings.NewReplacer("{id}", "id-dead", "{host}", "a.example", "{file}", "f.warc.gz", "{offset}", "0")
+	fill := strings.NewReplacer("{id}", "id-dead", "{host}", "a.example", "{file}", "f.warc.gz",
+		"{offset}", "0")
 	asked := map[string]bool{}
 	for _, pattern := range everyPath(t) {
 		who, ok := allowed[pattern]
@@ -138,11 +139,14 @@ func TestWhoMayAskForWhat(t *testing.T) {
 			if token != "" {
 				headers = []string{"Authorization: Bearer " + token}
 			}
-			w := ask(New(node, Options{Access: secretOnly}), method, fill.Replace(path)+"?format=json", "", headers...)
+			w := ask(New(node, Options{Access: secretOnly}), method, fill.Replace(path)+"?format=json", "",
+				headers...)
 			switch may := strings.Contains(who, column); {
-			case may && (w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden || w.Code == http.StatusMethodNotAllowed):
+			case may && (w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden ||
+				w.Code == http.StatusMethodNotAllowed):
 				t.Errorf("%s is refused to role %q: %d %s", pattern, token, w.Code, w.Body)
-			case !may && token == "" && w.Code != http.StatusUnauthorized, !may && token != "" && w.Code != http.StatusForbidden:
+			case !may && token == "" && w.Code != http.StatusUnauthorized,
+				!may && token != "" && w.Code != http.StatusForbidden:
 				t.Errorf("%s is not refused to role %q: %d %s", pattern, token, w.Code, w.Body)
 			case !may && len(node.orders)+len(node.got) > 0:
 				t.Errorf("%s by role %q was refused and done: %q", pattern, token, node.orders)
@@ -174,7 +178,8 @@ func TestStopByForm(t *testing.T) {
 		node := &fakeNode{}
 		h := New(node, Options{Access: secretOnly})
 		for _, action := range []string{"pause", "stop"} {
-			ask(h, "POST", "/control/crawl", "action="+action, "Authorization: Bearer "+role, "Content-Type: application/x-www-form-urlencoded")
+			ask(h, "POST", "/control/crawl", "action="+action, "Authorization: Bearer "+role,
+				"Content-Type: application/x-www-form-urlencoded")
 		}
 		if got := strings.Join(node.orders, ","); got != want {
 			t.Errorf("%s: told %q, want %q", role, got, want)
@@ -204,7 +209,8 @@ func TestFailedLogins(t *testing.T) {
 	if w := ask(h, "GET", "/status", "", "Authorization: Bearer old"); w.Code != 429 {
 		t.Errorf("an expired token of that address: %d", w.Code)
 	}
-	if w := ask(New(&fakeNode{}, Options{Access: secretOnly}), "GET", "/status", "", "Authorization: Bearer old"); w.Code != 401 || !strings.Contains(w.Body.String(), "has expired") {
+	if w := ask(New(&fakeNode{}, Options{Access: secretOnly}), "GET", "/status", "",
+		"Authorization: Bearer old"); w.Code != 401 || !strings.Contains(w.Body.String(), "has expired") {
 		t.Errorf("an expired token: %d %s", w.Code, w.Body)
 	}
 }
@@ -224,7 +230,8 @@ func TestReboundNameWithAKey(t *testing.T) {
 			local := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(c.local), 27295))
 			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
 		})
-		if w := ask(through, "GET", "/status", "", "Authorization: Bearer read", "Host: "+c.host); w.Code != c.code {
+		if w := ask(through, "GET", "/status", "", "Authorization: Bearer read", "Host: "+
+			c.host); w.Code != c.code {
 			t.Errorf("%s at %s: %d, want %d", c.host, c.local, w.Code, c.code)
 		}
 	}
@@ -234,7 +241,8 @@ func TestReboundNameWithAKey(t *testing.T) {
 func TestAskerIsTold(t *testing.T) {
 	t.Parallel()
 	var got crawl.Caller
-	seen := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = crawl.CallerOf(r.Context()) })
+	seen := http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { got = crawl.CallerOf(r.Context()) })
 	for _, c := range []struct {
 		name, from string
 		access     func(string) (crawl.Caller, error)
@@ -249,14 +257,16 @@ func TestAskerIsTold(t *testing.T) {
 		o := Options{Access: c.access}
 		o.begin()
 		h := guard(seen, crawl.RoleRead, linked, o)
-		from := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { r.RemoteAddr = c.from; h.ServeHTTP(w, r) })
+		from := http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) { r.RemoteAddr = c.from; h.ServeHTTP(w, r) })
 		ask(from, "GET", "/status", "", "Authorization: Bearer operate")
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 		got = crawl.Caller{}
 	}
-	if fmt.Sprint(crawl.RoleNobody, crawl.RoleRead, crawl.RoleOperate, crawl.RoleAdmin) != "nobody read operate admin" {
+	if fmt.Sprint(crawl.RoleNobody, crawl.RoleRead, crawl.RoleOperate,
+		crawl.RoleAdmin) != "nobody read operate admin" {
 		t.Error("the roles have other names")
 	}
 }
@@ -266,7 +276,8 @@ func TestRevoke(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}
 	w := ask(New(node, Options{}), "POST", "/api/v1/tokens/0123456789abcdef/revoke", "")
-	if w.Code != 200 || strings.Join(node.orders, "") != "revoke 0123456789abcdef" || !bytes.Contains(w.Body.Bytes(), []byte(`"untold":[]`)) {
+	if w.Code != 200 || strings.Join(node.orders, "") != "revoke 0123456789abcdef" ||
+		!bytes.Contains(w.Body.Bytes(), []byte(`"untold":[]`)) {
 		t.Errorf("%d %s, told %q", w.Code, w.Body, node.orders)
 	}
 }

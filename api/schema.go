@@ -180,7 +180,12 @@ func (s *schemas) changes() object {
 			"description": r.Meaning,
 		}
 	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
+	return object{
+		"type":                 "object",
+		"properties":           properties,
+		"additionalProperties": false,
+		"minProperties":        1,
+	}
 }
 
 // mayBeNull are lists that are null when nothing is known.
@@ -188,9 +193,11 @@ var mayBeNull = map[string]bool{"PartitionReport.in_sync": true}
 
 // words are the possible values of fields, by the names of schema and field.
 var words = map[string][]any{
-	"ClusterStatus.state":       {crawl.ClusterJoining, crawl.ClusterRunning, crawl.ClusterRebalancing, crawl.ClusterPaused, crawl.ClusterPausedMinority, crawl.ClusterDraining, crawl.ClusterFinished},
-	"Health.level":              {crawl.HealthOK, crawl.HealthWarn, crawl.HealthCritical},
-	"NodeStatus.state":          {crawl.NodeAlive, crawl.NodeSuspect, crawl.NodeDraining, crawl.NodeLeft, crawl.NodeFailed},
+	"ClusterStatus.state": {crawl.ClusterJoining, crawl.ClusterRunning, crawl.ClusterRebalancing,
+		crawl.ClusterPaused, crawl.ClusterPausedMinority, crawl.ClusterDraining, crawl.ClusterFinished},
+	"Health.level": {crawl.HealthOK, crawl.HealthWarn, crawl.HealthCritical},
+	"NodeStatus.state": {crawl.NodeAlive, crawl.NodeSuspect, crawl.NodeDraining,
+		crawl.NodeLeft, crawl.NodeFailed},
 	"ChangeStatus.cause":        {crawl.CauseJoin, crawl.CauseLeave, crawl.CauseFailed},
 	"CrawlStatus.state":         crawlStates,
 	"CrawlReport.state":         crawlStates,
@@ -199,15 +206,24 @@ var words = map[string][]any{
 	"CrawlReport.finish_reason": finishReasons,
 	"CrawlChange.state":         crawlStates,
 	"CrawlChange.finish_reason": finishReasons,
-	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
-	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
-	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
-	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld, crawl.HostOverShare},
-	"URLAnalysis.status":        {crawl.AnalysisPending, crawl.AnalysisFetched, crawl.AnalysisError, crawl.AnalysisBlocked},
-	"Event.level":               {crawl.EventInfo, crawl.EventWarn, crawl.EventError},
+	"BottleneckStatus.cause": {crawl.BottleneckPoliteness, crawl.BottleneckFetchers,
+		crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff,
+		crawl.BottleneckNothingDue, crawl.BottleneckIndex, crawl.BottleneckRender, crawl.BottleneckNone},
+	"PartitionReport.state": {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen,
+		crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
+	"RobotsReport.verdict": {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden,
+		crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
+	"HostReport.state": {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting,
+		crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld,
+		crawl.HostOverShare},
+	"URLAnalysis.status": {crawl.AnalysisPending, crawl.AnalysisFetched, crawl.AnalysisError,
+		crawl.AnalysisBlocked},
+	"Event.level": {crawl.EventInfo, crawl.EventWarn, crawl.EventError},
 }
 
 var (
-	crawlStates   = []any{crawl.CrawlIdle, crawl.CrawlRunning, crawl.CrawlWaiting, crawl.CrawlPaused, crawl.CrawlFinished}
-	finishReasons = []any{crawl.FinishExhausted, crawl.FinishMaxPages, crawl.FinishMaxDuration, crawl.FinishStopped}
+	crawlStates = []any{crawl.CrawlIdle, crawl.CrawlRunning, crawl.CrawlWaiting, crawl.CrawlPaused,
+		crawl.CrawlFinished}
+	finishReasons = []any{crawl.FinishExhausted, crawl.FinishMaxPages, crawl.FinishMaxDuration,
+		crawl.FinishStopped}
 )

@@ -27,7 +27,10 @@ const (
 var errTooManySeeds = fmt.Errorf("more than %d URLs: send them in several requests", MaxSeeds)
 
 // readSeeds reads the URLs of a request; without ok it has answered.
-func readSeeds(w http.ResponseWriter, r *http.Request) (seeds []crawl.Seed, invalid []crawl.SeedError, ok bool) {
+func readSeeds(
+	w http.ResponseWriter,
+	r *http.Request,
+) (seeds []crawl.Seed, invalid []crawl.SeedError, ok bool) {
 	body, ok := readBody(w, r, MaxBodyBytes, "send the URLs in several requests")
 	if !ok {
 		return nil, nil, false
@@ -90,7 +93,8 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, report)
 }
 
-// noteSeeds notes seeds for the audit, with the state of the crawl before them: the first ones start it.
+// noteSeeds notes seeds for the audit, with the state of the crawl before them: the first ones
+// start it.
 func (s *server) noteSeeds(ctx context.Context, count int, first string) {
 	before := ""
 	if now, err := s.backend.CrawlConfig(ctx); err == nil {
@@ -137,7 +141,8 @@ func parseSeedsJSON(body []byte) ([]crawl.Seed, []crawl.SeedError, error) {
 	for i, raw := range doc.URLs {
 		seed, err := parseSeedJSON(raw)
 		if err != nil {
-			invalid = append(invalid, crawl.SeedError{Line: i + 1, Input: plaintext.Cut(string(raw)), Error: err.Error()})
+			invalid = append(invalid,
+				crawl.SeedError{Line: i + 1, Input: plaintext.Cut(string(raw)), Error: err.Error()})
 			continue
 		}
 		seed.Line = i + 1
@@ -160,7 +165,8 @@ func parseSeedJSON(raw json.RawMessage) (crawl.Seed, error) {
 		return seed, errors.New(`has no "url"`)
 	}
 	if p := seed.Priority; p != nil && (*p < 0 || *p > 1) {
-		return seed, errors.New("priority " + strconv.FormatFloat(*p, 'g', -1, 64) + " is not between 0 and 1")
+		return seed, errors.New(
+			"priority " + strconv.FormatFloat(*p, 'g', -1, 64) + " is not between 0 and 1")
 	}
 	return seed, nil
 }

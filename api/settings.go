@@ -15,8 +15,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// maxChangeBytes bounds a change of the settings; most of it is patterns, and rules for sites as a text
-// in JSON.
+// maxChangeBytes bounds a change of the settings; most of it is patterns, and rules for sites as a
+// text in JSON.
 const maxChangeBytes = 1<<20 + 2*crawl.MaxSitesBytes
 
 // crawlConfig shows the crawl's settings.
@@ -37,7 +37,8 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	}
 	var change crawl.CrawlChange
 	if err := decodeStrict(body, &change); err != nil {
-		writeProblem(w, http.StatusBadRequest, plaintext.Escape(fmt.Sprintf(`the body is not {"settings":{"delay":"2s", ...}}: %v`, err)))
+		writeProblem(w, http.StatusBadRequest,
+			plaintext.Escape(fmt.Sprintf(`the body is not {"settings":{"delay":"2s", ...}}: %v`, err)))
 		return
 	}
 	if match := r.Header.Get("If-Match"); match != "" && match != "*" {
@@ -49,7 +50,8 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 		change.Version = version
 	}
 	if len(change.Settings) == 0 {
-		writeProblem(w, http.StatusBadRequest, `the body names no setting: send {"settings":{"delay":"2s"}}`)
+		writeProblem(w, http.StatusBadRequest,
+			`the body names no setting: send {"settings":{"delay":"2s"}}`)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
@@ -120,7 +122,12 @@ func writeSettings(w http.ResponseWriter, report crawl.CrawlReport) {
 
 // readBody reads a body. When it is too large or interrupted it has answered the client, and ok is
 // false. instead is the advice.
-func readBody(w http.ResponseWriter, r *http.Request, most int64, instead string) (body []byte, ok bool) {
+func readBody(
+	w http.ResponseWriter,
+	r *http.Request,
+	most int64,
+	instead string,
+) (body []byte, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {
 		return body, true

@@ -12,10 +12,17 @@ import (
 )
 
 func (f *fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return crawl.CrawlReport{State: crawl.CrawlIdle, Version: "3-a", Settings: config.Report(&crawl.Settings{})}, f.err
+	return crawl.CrawlReport{
+		State:    crawl.CrawlIdle,
+		Version:  "3-a",
+		Settings: config.Report(&crawl.Settings{}),
+	}, f.err
 }
 
-func (f *fakeNode) ChangeCrawl(ctx context.Context, c crawl.CrawlChange) (crawl.CrawlReport, error) {
+func (f *fakeNode) ChangeCrawl(
+	ctx context.Context,
+	c crawl.CrawlChange,
+) (crawl.CrawlReport, error) {
 	report, err := f.CrawlConfig(ctx)
 	if err != nil {
 		return crawl.CrawlReport{}, err
@@ -24,13 +31,17 @@ func (f *fakeNode) ChangeCrawl(ctx context.Context, c crawl.CrawlChange) (crawl.
 		return crawl.CrawlReport{}, fmt.Errorf("%w: it is %s", crawl.ErrChanged, report.Version)
 	}
 	if c.Settings["partitions"] != nil {
-		return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "partitions", Detail: "fixed"}}, Fixed: true}
+		return crawl.CrawlReport{}, &crawl.FieldErrors{
+			Fields: []crawl.FieldError{{Field: "partitions", Detail: "fixed"}},
+			Fixed:  true,
+		}
 	}
 	if raw := c.Settings["sites"]; raw != nil {
 		return f.changeSites(report, raw)
 	}
 	if c.Settings["delay"] == nil {
-		return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "x\x1b", Detail: "is no setting"}, {Field: "y", Detail: "nor this"}}}
+		return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{
+			{Field: "x\x1b", Detail: "is no setting"}, {Field: "y", Detail: "nor this"}}}
 	}
 	report.Version = "4-a"
 	return report, nil
@@ -39,10 +50,12 @@ func (f *fakeNode) ChangeCrawl(ctx context.Context, c crawl.CrawlChange) (crawl.
 func TestCrawlSettings(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{})
-	if w := ask(h, "GET", "/api/v1/crawl", ""); w.Code != 200 || w.Header().Get("ETag") != `"3-a"` || !strings.Contains(w.Body.String(), `"untold":[]`) {
+	if w := ask(h, "GET", "/api/v1/crawl", ""); w.Code != 200 || w.Header().Get("ETag") != `"3-a"` ||
+		!strings.Contains(w.Body.String(), `"untold":[]`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if w := ask(h, "PUT", "/api/v1/crawl", ask(h, "GET", "/api/v1/crawl", "").Body.String()); w.Code != 200 {
+	if w := ask(h, "PUT", "/api/v1/crawl", ask(h, "GET", "/api/v1/crawl", "").Body.String()); w.Code !=
+		200 {
 		t.Errorf("what GET gives, written back: %d %s", w.Code, w.Body)
 	}
 	for _, tc := range []struct {
@@ -74,7 +87,8 @@ func TestCrawlSettings(t *testing.T) {
 			t.Errorf("%.50s %s: %d %s; want %d %s", tc.body, tc.match, w.Code, w.Body, tc.code, tc.want)
 		}
 		var p Problem
-		if tc.code != 200 && (w.Header().Get("Content-Type") != problemType || json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != tc.code) {
+		if tc.code != 200 && (w.Header().Get("Content-Type") != problemType ||
+			json.Unmarshal(w.Body.Bytes(), &p) != nil || p.Status != tc.code) {
 			t.Errorf("%.50s: no problem: %s", tc.body, w.Body)
 		}
 	}

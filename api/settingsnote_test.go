@@ -17,12 +17,13 @@ func TestTopicsAreNotedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ raw, want string }{
-		"a topic":        {string(text), `"` + topic.String() + `"`},
-		"a broken topic": {`"` + crawl.TopicPrefix + `sql:!"`, `"` + crawl.TopicPrefix + `(not readable)"`},
-		"no topic":       {`""`, `""`},
-		"another text":   {`"2s"`, `"2s"`},
-		"a number":       {`3`, `3`},
-		"a list":         {`["a"]`, `["a"]`},
+		"a topic": {string(text), `"` + topic.String() + `"`},
+		"a broken topic": {`"` + crawl.TopicPrefix + `sql:!"`,
+			`"` + crawl.TopicPrefix + `(not readable)"`},
+		"no topic":     {`""`, `""`},
+		"another text": {`"2s"`, `"2s"`},
+		"a number":     {`3`, `3`},
+		"a list":       {`["a"]`, `["a"]`},
 	} {
 		settings := map[string]json.RawMessage{"x": json.RawMessage(c.raw)}
 		if got := string(shortTexts(settings)["x"]); got != c.want {

@@ -17,7 +17,11 @@ func (f *fakeNode) Sites(context.Context) (text, version string, err error) {
 	return f.rules, "3-a", f.err
 }
 
-func (f *fakeNode) TestSites(ctx context.Context, url string, text *string) (crawl.SiteReport, error) {
+func (f *fakeNode) TestSites(
+	ctx context.Context,
+	url string,
+	text *string,
+) (crawl.SiteReport, error) {
 	c := config.Default()
 	s := c.Settings("1")
 	if text != nil {
@@ -31,7 +35,10 @@ func (f *fakeNode) TestSites(ctx context.Context, url string, text *string) (cra
 }
 
 // changeSites is the part of ChangeCrawl that is about the rules for sites.
-func (f *fakeNode) changeSites(report crawl.CrawlReport, raw json.RawMessage) (crawl.CrawlReport, error) {
+func (f *fakeNode) changeSites(
+	report crawl.CrawlReport,
+	raw json.RawMessage,
+) (crawl.CrawlReport, error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return report, err
@@ -74,9 +81,10 @@ func TestSites(t *testing.T) {
 		{"not known", "GET", "If-None-Match: " + none, "", 200, tag, someRules},
 		{"old", "PUT", "If-Match: " + none, "- match: host:a.test\n", 412, "", "others now"},
 		{"a weak tag is none", "PUT", "If-Match: W/" + tag, "- match: host:a.test\n", 412, "", "others now"},
-		{"mistakes", "PUT", "", "- match: host:a.test\n  delai: 1s\n  retries: x\n", 400, "", `"errors":[` +
-			`{"field":"sites","detail":"line 2: unknown field \"delai\"; did you mean \"delay\"?"},` +
-			`{"field":"sites","detail":"line 3: retries: `},
+		{"mistakes", "PUT", "", "- match: host:a.test\n  delai: 1s\n  retries: x\n", 400, "",
+			`"errors":[` +
+				`{"field":"sites","detail":"line 2: unknown field \"delai\"; did you mean \"delay\"?"},` +
+				`{"field":"sites","detail":"line 3: retries: `},
 		{"one line", "PUT", "", "/etc/passwd", 400, "", "line 1: the file must be a list of rules"},
 		{"not UTF-8", "PUT", "", "- match: host:a.test\n# \xff\n", 400, "", "line 2: is not UTF-8"},
 		{"long", "PUT", "", strings.Repeat("#", crawl.MaxSitesBytes+1), 413, "", "larger than"},
@@ -97,7 +105,8 @@ func TestSites(t *testing.T) {
 			!strings.Contains(body, step.want) {
 			t.Errorf("%s: %d %v %.300s", step.name, w.Code, w.Header(), body)
 		}
-		if step.method == "GET" && (body != step.want || w.Code == 200 && w.Header().Get("Content-Type") != sitesType) {
+		if step.method == "GET" &&
+			(body != step.want || w.Code == 200 && w.Header().Get("Content-Type") != sitesType) {
 			t.Errorf("%s: %v %q", step.name, w.Header(), body)
 		}
 		if kind := w.Header().Get("Content-Type"); w.Code >= 400 && kind != problemType {

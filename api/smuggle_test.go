@@ -50,11 +50,15 @@ func TestSmuggledRequests(t *testing.T) {
 		{"a chunk's size with a sign", seeds + "Transfer-Encoding: chunked\r\n\r\n+5\r\nftp:x\r\n0\r\n\r\n", "400"},
 		{"a chunk's size beyond 64 bits", seeds + "Transfer-Encoding: chunked\r\n\r\n10000000000000005\r\nftp:x\r\n0\r\n\r\n", "400"},
 		{"a chunk's extension", seeds + "Transfer-Encoding: chunked\r\n\r\n5;a=b\r\nftp:x\r\n0\r\n\r\n", "200"},
-		{"a chunk's endless extension", seeds + "Transfer-Encoding: chunked\r\n\r\n5;" + strings.Repeat("a", 8<<10) + "\r\nftp:x\r\n0\r\n\r\n", "400"},
-		{"chunks of a byte with long extensions", seeds + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1;"+strings.Repeat("a", 1000)+"\r\nx\r\n", 100) + "0\r\n\r\n", "400"},
+		{"a chunk's endless extension", seeds + "Transfer-Encoding: chunked\r\n\r\n5;" +
+			strings.Repeat("a", 8<<10) + "\r\nftp:x\r\n0\r\n\r\n", "400"},
+		{"chunks of a byte with long extensions", seeds + "Transfer-Encoding: chunked\r\n\r\n" +
+			strings.Repeat("1;"+strings.Repeat("a", 1000)+"\r\nx\r\n", 100) + "0\r\n\r\n", "400"},
 		{"two Hosts", "POST /api/v1/seeds HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", "400"},
 		{"no Host", "POST /api/v1/seeds HTTP/1.1\r\nContent-Length: 0\r\n\r\n", "400"},
-		{"TE in HTTP/1.0", "POST /api/v1/seeds HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nftp:x", "200"},
+		{"TE in HTTP/1.0", "POST /api/v1/seeds HTTP/1.0\r\nHost: localhost\r\n" +
+			"Connection: keep-alive\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n" +
+			"Content-Length: 5\r\n\r\nftp:x", "200"},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "403"},
 		{"HTTP/0.9", "GET /livez\r\n\r\n", "400"},
 	} {
@@ -84,10 +88,12 @@ func TestBodiesAreNoRequests(t *testing.T) {
 	}{
 		{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + fmt.Sprint(len(hidden)) + "\r\n\r\n" + hidden, "200", 0},
 		{"GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n" + hidden, "200 200", 1},
-		{"GET /livez HTTP/1.1\nHost: localhost\n\n" + hidden, "200 200", 1}, // RFC 9112 lets a line end in LF
+		// RFC 9112 lets a line end in LF
+		{"GET /livez HTTP/1.1\nHost: localhost\n\n" + hidden, "200 200", 1},
 	} {
 		node := &fakeNode{}
-		if codes := exchange(t, New(node, Options{}), c.request); codes != c.codes || len(node.orders) != c.orders {
+		if codes := exchange(t, New(node, Options{}), c.request); codes != c.codes ||
+			len(node.orders) != c.orders {
 			t.Errorf("%q: answers %s, want %s; orders %v", c.request, codes, c.codes, node.orders)
 		}
 	}
@@ -121,7 +127,8 @@ func exchange(t *testing.T, h http.Handler, request string) string {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, request); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := io.WriteString(conn, request); err != nil && !errors.Is(err, syscall.EPIPE) &&
+		!errors.Is(err, syscall.ECONNRESET) {
 		t.Fatal(err)
 	}
 	// The server sees the end and closes. It may have reset the connection already, because it does

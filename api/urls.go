@@ -42,8 +42,14 @@ func (s *server) urls(w http.ResponseWriter, r *http.Request) {
 
 // urlQuery reads the parameters of a list. problem says what is wrong with them.
 func urlQuery(query url.Values, format string) (q crawl.URLQuery, problem string) {
-	q = crawl.URLQuery{State: query.Get("state"), Host: query.Get("host"), Contains: query.Get("contains"), Match: query.Get("match"),
-		Status: query.Get("status"), After: query.Get("after")}
+	q = crawl.URLQuery{
+		State:    query.Get("state"),
+		Host:     query.Get("host"),
+		Contains: query.Get("contains"),
+		Match:    query.Get("match"),
+		Status:   query.Get("status"),
+		After:    query.Get("after"),
+	}
 	for _, b := range []struct {
 		name string
 		to   *bool
@@ -72,7 +78,8 @@ func urlQuery(query url.Values, format string) (q crawl.URLQuery, problem string
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || highest > 0 && n > highest {
-			return q, "limit must be a number from 1, to " + strconv.Itoa(crawl.MaxURLLines) + " for a page, not " + plaintext.Escape(plaintext.Cut(text))
+			return q, "limit must be a number from 1, to " + strconv.Itoa(crawl.MaxURLLines) +
+				" for a page, not " + plaintext.Escape(plaintext.Cut(text))
 		}
 		q.Limit = n
 	}
@@ -102,13 +109,19 @@ func (s *server) pageOfURLs(w http.ResponseWriter, r *http.Request, q crawl.URLQ
 
 // streamURLs answers with all pages. Between two of them nothing is held but this goroutine. A list
 // that is not complete ends with a broken connection, and as JSON lines with an error before it.
-func (s *server) streamURLs(w http.ResponseWriter, r *http.Request, q crawl.URLQuery, format string) {
+func (s *server) streamURLs(
+	w http.ResponseWriter,
+	r *http.Request,
+	q crawl.URLQuery,
+	format string,
+) {
 	select {
 	case s.lists <- struct{}{}:
 		defer func() { <-s.lists }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		writeProblem(w, http.StatusServiceUnavailable, strconv.Itoa(maxLists)+" lists are being sent already: try again when one has ended")
+		writeProblem(w, http.StatusServiceUnavailable,
+			strconv.Itoa(maxLists)+" lists are being sent already: try again when one has ended")
 		return
 	}
 	if r.Method == http.MethodHead {
@@ -121,7 +134,8 @@ func (s *server) streamURLs(w http.ResponseWriter, r *http.Request, q crawl.URLQ
 		err = emit(nil) // the header of an empty list
 	}
 	if lacks := (*urllist.Incomplete)(nil); errors.As(err, &lacks) && format == urllist.JSONLines {
-		_ = json.NewEncoder(out).Encode(map[string]any{"error": lacks.Error(), "unread": lacks.Unread}) // the connection breaks anyway
+		// the connection breaks anyway
+		_ = json.NewEncoder(out).Encode(map[string]any{"error": lacks.Error(), "unread": lacks.Unread})
 		_ = out.control.Flush()
 	}
 	s.end(out, r, err)

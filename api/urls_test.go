@@ -39,12 +39,20 @@ func (f *fakeNode) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage
 	}
 	page := &crawl.URLPage{Scanned: int64(q.Limit)}
 	if f.breaks && q.Partition == nil && from == 0 {
-		page.Unread = []crawl.UnreadPartition{{Partition: listedIn, After: "at1200", Why: "it is just moving"}}
+		page.Unread = []crawl.UnreadPartition{
+			{Partition: listedIn, After: "at1200", Why: "it is just moving"}}
 	}
 	cause, reason, status := "timeout", "=timeout: \"a\"\x1b, b", 599
 	for n := from; n < min(from+q.Limit, listed); n++ {
-		page.URLs = append(page.URLs, crawl.URLLine{URL: fmt.Sprintf("http://a.test/%d?a&b", n), Host: "a.test", State: crawl.ListFailed,
-			Status: &status, Cause: &cause, Reason: &reason, Depth: n})
+		page.URLs = append(page.URLs, crawl.URLLine{
+			URL:    fmt.Sprintf("http://a.test/%d?a&b", n),
+			Host:   "a.test",
+			State:  crawl.ListFailed,
+			Status: &status,
+			Cause:  &cause,
+			Reason: &reason,
+			Depth:  n,
+		})
 	}
 	if from+q.Limit < listed {
 		next := fmt.Sprintf("at%d", from+q.Limit)
@@ -89,7 +97,8 @@ func TestListPaths(t *testing.T) {
 func TestListStreams(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{})
-	lines := bytes.Split(bytes.TrimSpace(ask(h, "GET", "/api/v1/urls?format=jsonl", "").Body.Bytes()), []byte("\n"))
+	lines := bytes.Split(bytes.TrimSpace(ask(h, "GET", "/api/v1/urls?format=jsonl", "").Body.Bytes()),
+		[]byte("\n"))
 	if len(lines) != listed {
 		t.Fatalf("%d lines", len(lines))
 	}
@@ -107,7 +116,8 @@ func TestListStreams(t *testing.T) {
 	if err != nil || len(rows) != listed+1 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}
-	if got := strings.Join(rows[listed], "|"); got != `http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0|||` {
+	if got := strings.Join(rows[listed], "|"); got !=
+		`http://a.test/2499?a&b|a.test|failed|599|2499|0|||timeout|'=timeout: "a" , b|0|||` {
 		t.Errorf("the last row is %s", got)
 	}
 }
@@ -121,7 +131,8 @@ func TestListOfMissingPartition(t *testing.T) {
 	}
 }
 
-// TestListOutlastsTimeouts: the time limits of short requests do not end a list whose pages take long.
+// TestListOutlastsTimeouts: the time limits of short requests do not end a list whose pages take
+// long.
 func TestListOutlastsTimeouts(t *testing.T) {
 	t.Parallel()
 	const limit = 500 * time.Millisecond
@@ -160,6 +171,15 @@ func (f *fakeNode) Search(_ context.Context, q crawl.SearchQuery) (*crawl.Search
 		return nil, fmt.Errorf("%w: set index=on", crawl.ErrRefused)
 	}
 	lang := "en"
-	return &crawl.SearchReport{Query: q.Query, Interpreted: q.Query, Total: 41, TotalExact: true, Coverage: 1, Results: []crawl.SearchResult{{Title: "<b>T\x1b", Snippet: "a hit", Highlight: []crawl.SearchPart{{Text: "a "}, {Text: "<hit>", Hit: true}},
-		Link: "http://a.test/x?y=1&z=2", Host: "a.test", Lang: &lang, File: "f.warc.gz", AlsoAt: []string{}}}}, nil
+	return &crawl.SearchReport{
+		Query:       q.Query,
+		Interpreted: q.Query,
+		Total:       41,
+		TotalExact:  true,
+		Coverage:    1,
+		Results: []crawl.SearchResult{{Title: "<b>T\x1b", Snippet: "a hit", Highlight: []crawl.SearchPart{
+			{Text: "a "}, {Text: "<hit>", Hit: true}},
+			Link: "http://a.test/x?y=1&z=2", Host: "a.test", Lang: &lang, File: "f.warc.gz",
+			AlsoAt: []string{}}},
+	}, nil
 }

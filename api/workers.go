@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// usualBatch and usualWait are what GET next does without its parameters, maxWait its longest wait.
+	// usualBatch and usualWait are what GET next does without its parameters, maxWait its longest
+	// wait.
 	usualBatch, usualWait, maxWait = 100, 5 * time.Second, time.Minute
 	maxWorkerID                    = 128
 	// maxResults bounds the results of one request.
@@ -24,19 +25,54 @@ const (
 	settleTimeout = 30 * time.Second
 )
 
-// workerRoutes are what workers ask: programs outside of the cluster that fetch pages of its frontier.
+// workerRoutes are what workers ask: programs outside of the cluster that fetch pages of its
+// frontier.
 func workerRoutes() []route {
 	return []route{
-		{method: "POST", path: "/api/v1/frontier/urls", id: "addFound", gives: "what became of the URLs; what was accepted is stored durably", summary: "Add URLs that a program has found. Without a source and a depth one is a seed, and opens its scope; otherwise it is judged as a link. After 503 send them again.",
-			serve: (*server).addFound, takes: "the URLs", body: crawl.FoundURLs{}, code: http.StatusAccepted, reply: crawl.FoundReport{}, errors: []int{bad, refused, tooLarge, busy}},
-		{method: "GET", path: "/api/v1/frontier/next", id: "nextURLs", gives: "the URLs, of all nodes, each of another host; none when nothing may be fetched within the wait", summary: "Lease URLs to a worker. Until it has sent the result, or its lease has ended, nobody else requests their hosts.",
-			serve: (*server).nextURLs, params: []param{
+		{
+			method: "POST",
+			path:   "/api/v1/frontier/urls",
+			id:     "addFound",
+			gives:  "what became of the URLs; what was accepted is stored durably",
+			summary: "Add URLs that a program has found. Without a source and a depth one is a seed, " +
+				"and opens its scope; otherwise it is judged as a link. After 503 send them again.",
+			serve:  (*server).addFound,
+			takes:  "the URLs",
+			body:   crawl.FoundURLs{},
+			code:   http.StatusAccepted,
+			reply:  crawl.FoundReport{},
+			errors: []int{bad, refused, tooLarge, busy},
+		},
+		{
+			method: "GET",
+			path:   "/api/v1/frontier/next",
+			id:     "nextURLs",
+			gives: "the URLs, of all nodes, each of another host; none when nothing may be fetched " +
+				"within the wait",
+			summary: "Lease URLs to a worker. Until it has sent the result, or its lease has ended, " +
+				"nobody else requests their hosts.",
+			serve: (*server).nextURLs,
+			params: []param{
 				{name: "worker_id", in: "query", what: "name of the worker, for limits and figures; at most 128 bytes", sample: "", required: true},
 				{name: "batch_size", in: "query", what: "how many URLs at most, up to 1000; default: 100", sample: uint16(0)},
 				{name: "timeout_ms", in: "query", what: "how long to wait for the first URL, up to 60000; default: 5000", sample: uint16(0)},
-			}, reply: crawl.WorkerLease{}, errors: []int{bad, many, busy}},
-		{method: "POST", path: "/api/v1/frontier/results", id: "addResults", gives: "what became of the results", summary: "Send results of a lease, all at once or a part at a time, to any node. After 503 send all of them again: none counts twice.",
-			serve: (*server).addResults, takes: "the results, at most 10,000", body: crawl.WorkerResults{}, reply: crawl.ResultsReport{}, errors: []int{bad, gone, tooLarge, busy}},
+			},
+			reply:  crawl.WorkerLease{},
+			errors: []int{bad, many, busy},
+		},
+		{
+			method: "POST",
+			path:   "/api/v1/frontier/results",
+			id:     "addResults",
+			gives:  "what became of the results",
+			summary: "Send results of a lease, all at once or a part at a time, to any node. " +
+				"After 503 send all of them again: none counts twice.",
+			serve:  (*server).addResults,
+			takes:  "the results, at most 10,000",
+			body:   crawl.WorkerResults{},
+			reply:  crawl.ResultsReport{},
+			errors: []int{bad, gone, tooLarge, busy},
+		},
 	}
 }
 
@@ -65,13 +101,15 @@ func nextQuery(v url.Values) (q crawl.NextQuery, err error) {
 	}
 	if text := v.Get("batch_size"); text != "" {
 		if q.Most, err = strconv.Atoi(text); err != nil || q.Most < 1 || q.Most > crawl.MaxLeaseBatch {
-			return q, fmt.Errorf("batch_size must be a number from 1 to %d, not %s", crawl.MaxLeaseBatch, plaintext.Cut(text))
+			return q, fmt.Errorf("batch_size must be a number from 1 to %d, not %s", crawl.MaxLeaseBatch,
+				plaintext.Cut(text))
 		}
 	}
 	if text := v.Get("timeout_ms"); text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < 0 || ms > int(maxWait/time.Millisecond) {
-			return q, fmt.Errorf("timeout_ms must be a number from 0 to %d, not %s", maxWait/time.Millisecond, plaintext.Cut(text))
+			return q, fmt.Errorf("timeout_ms must be a number from 0 to %d, not %s",
+				maxWait/time.Millisecond, plaintext.Cut(text))
 		}
 		q.Wait = time.Duration(ms) * time.Millisecond
 	}
@@ -86,10 +124,12 @@ func (s *server) addResults(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case doc.LeaseID == "":
-		writeProblem(w, http.StatusBadRequest, `the body has no "lease_id": send that of the answer with the URLs`)
+		writeProblem(w, http.StatusBadRequest,
+			`the body has no "lease_id": send that of the answer with the URLs`)
 		return
 	case len(doc.Results) > maxResults:
-		writeProblem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d results: send them in several requests", maxResults))
+		writeProblem(w, http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("more than %d results: send them in several requests", maxResults))
 		return
 	}
 	for i := range doc.Results {
@@ -114,7 +154,8 @@ func checkResult(r *crawl.WorkerResult) error {
 	case r.Status != crawl.WorkerSuccess && r.Status != crawl.WorkerError:
 		return fmt.Errorf("status is %q: write success or error", plaintext.Cut(r.Status))
 	case r.HTTPStatus != 0 && (r.HTTPStatus < 100 || r.HTTPStatus > 999):
-		return fmt.Errorf("http_status is %d: write the status of the answer, from 100 to 999; without an answer leave it out, and say why in error", r.HTTPStatus)
+		return fmt.Errorf("http_status is %d: write the status of the answer, from 100 to 999; "+
+			"without an answer leave it out, and say why in error", r.HTTPStatus)
 	}
 	return nil
 }
@@ -166,7 +207,8 @@ func readDocument(w http.ResponseWriter, r *http.Request, doc any) bool {
 		if errors.Is(err, errCrowded) {
 			code = http.StatusRequestEntityTooLarge
 		}
-		writeProblem(w, code, plaintext.Escape("the body is not what /openapi.json says of it: "+err.Error()))
+		writeProblem(w, code,
+			plaintext.Escape("the body is not what /openapi.json says of it: "+err.Error()))
 		return false
 	}
 	return true

@@ -17,10 +17,18 @@ func (f *fakeNode) NextURLs(_ context.Context, q crawl.NextQuery) (crawl.WorkerL
 		return crawl.WorkerLease{}, crawl.ErrTooManyLeased
 	}
 	at := time.Unix(1e9, 0).UTC()
-	return crawl.WorkerLease{LeaseID: fmt.Sprintf("%s %d %v", q.Worker, q.Most, q.Wait), LeaseExpiresAt: &at, URLs: []crawl.LeasedURL{{URL: "http://a/", Host: "a", Robots: crawl.LeasedRobots{Allowed: true}}}}, nil
+	return crawl.WorkerLease{
+		LeaseID:        fmt.Sprintf("%s %d %v", q.Worker, q.Most, q.Wait),
+		LeaseExpiresAt: &at,
+		URLs: []crawl.LeasedURL{
+			{URL: "http://a/", Host: "a", Robots: crawl.LeasedRobots{Allowed: true}}},
+	}, nil
 }
 
-func (f *fakeNode) SettleURLs(_ context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+func (f *fakeNode) SettleURLs(
+	_ context.Context,
+	r crawl.WorkerResults,
+) (crawl.ResultsReport, error) {
 	switch r.LeaseID {
 	case "ended":
 		return crawl.ResultsReport{}, crawl.ErrLeaseEnded
@@ -59,24 +67,39 @@ func TestWorkers(t *testing.T) {
 		{"GET", "/api/v1/frontier/next?worker_id=full", "", 429, "send results first", nil},
 		{"GET", next, "", 403, "another site", []string{"Sec-Fetch-Site: cross-site"}},
 		{"GET", next, "", 403, "another site", []string{"Origin: https://other.test"}},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":200}]}`, 200, `"processed":1`, nil},
+		{"POST", "/api/v1/frontier/results",
+			`{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":200}]}`, 200,
+			`"processed":1`, nil},
 		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[]}`, 200, `"processed":0`, nil},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"error","simhash":1234,"retry_after":2.5}]}`, 200, `"retries_scheduled":0`, nil},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":999}]}`, 200, `"processed":1`, nil},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":-1}]}`, 400, "results[0].http_status is -1", nil},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":1000}]}`, 400, "from 100 to 999", nil},
+		{"POST", "/api/v1/frontier/results",
+			`{"lease_id":"l","results":[{"url":"http://a/","status":"error","simhash":1234,"retry_after":2.5}]}`,
+			200, `"retries_scheduled":0`, nil},
+		{"POST", "/api/v1/frontier/results",
+			`{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":999}]}`, 200,
+			`"processed":1`, nil},
+		{"POST", "/api/v1/frontier/results",
+			`{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":-1}]}`, 400,
+			"results[0].http_status is -1", nil},
+		{"POST", "/api/v1/frontier/results",
+			`{"lease_id":"l","results":[{"url":"http://a/","status":"success","http_status":1000}]}`, 400,
+			"from 100 to 999", nil},
 		{"POST", "/api/v1/frontier/results", `{"lease_id":"ended","results":[]}`, 410, "queued again", nil},
 		{"POST", "/api/v1/frontier/results", `{"lease_id":"moving","results":[]}`, 503, "moving", nil},
 		{"POST", "/api/v1/frontier/results", `{"results":[]}`, 400, "lease_id", nil},
 		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[{"url":"http://a/","status":"ok"}]}`, 400, "success or error", nil},
 		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","result":[]}`, 400, "openapi.json", nil},
-		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[` + strings.Repeat(`{"url":"x","status":"error"},`, maxResults) + `{"url":"x","status":"error"}]}`, 413, "several requests", nil},
-		{"POST", "/api/v1/frontier/urls", `{"urls":[{"url":"http://a/","priority":0.5,"source_url":"http://b/","depth":2,"discovered_at":"2026-01-01T00:00:00Z"}],"crawl_id":"c"}`, 202, `{"accepted":1,"rejected":0,"duplicates":0}`, nil},
+		{"POST", "/api/v1/frontier/results", `{"lease_id":"l","results":[` +
+			strings.Repeat(`{"url":"x","status":"error"},`, maxResults) +
+			`{"url":"x","status":"error"}]}`, 413, "several requests", nil},
+		{"POST", "/api/v1/frontier/urls",
+			`{"urls":[{"url":"http://a/","priority":0.5,"source_url":"http://b/","depth":2,"discovered_at":"2026-01-01T00:00:00Z"}],"crawl_id":"c"}`,
+			202, `{"accepted":1,"rejected":0,"duplicates":0}`, nil},
 		{"POST", "/api/v1/frontier/urls", `[]`, 400, "openapi.json", nil},
 	} {
 		w := ask(h, c.method, c.path, c.body, c.headers...)
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s %s %.80s: %d %s, want %d with %s", c.method, c.path, c.body, w.Code, w.Body, c.code, c.says)
+			t.Errorf("%s %s %.80s: %d %s, want %d with %s", c.method, c.path, c.body, w.Code, w.Body, c.code,
+				c.says)
 		}
 		if again := w.Header().Get("Retry-After"); (again != "") != (c.code == 429 || c.code == 503) {
 			t.Errorf("%s %s: %d with Retry-After %q", c.method, c.path, w.Code, again)
@@ -86,7 +109,8 @@ func TestWorkers(t *testing.T) {
 
 // FuzzWorkerBodies: whatever a worker sends is answered.
 func FuzzWorkerBodies(f *testing.F) {
-	f.Add("results", `{"lease_id":"l","results":[{"url":"http://a/","status":"success","links":["x"]}]}`)
+	f.Add("results",
+		`{"lease_id":"l","results":[{"url":"http://a/","status":"success","links":["x"]}]}`)
 	f.Add("urls", `{"urls":[{"url":"http://a/","depth":-1}]}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
 		if path != "results" && path != "urls" {

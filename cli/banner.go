@@ -34,7 +34,8 @@ func (s *session) banner(info node.Info) {
 		{"security", info.Secure},
 	}
 	if s.cfg.Contact == "" && len(s.cfg.AllowNet) == 0 && len(s.cfg.Join) == 0 {
-		rows = append(rows, [2]string{"contact", "none: unless the cluster has one, seeds are refused; start it with --contact MAIL|URL"})
+		rows = append(rows, [2]string{"contact",
+			"none: unless the cluster has one, seeds are refused; start it with --contact MAIL|URL"})
 	}
 	rows = append(rows, [][2]string{
 		{"add a node", commandLine(append([]string{own}, s.another(info)...)...)},
@@ -91,7 +92,8 @@ func ownCommand(path string) string {
 	if err != nil {
 		return path
 	}
-	if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsAbs(path) && !strings.HasPrefix(rel, "..") {
+	if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsAbs(path) &&
+		!strings.HasPrefix(rel, "..") {
 		return "." + string(os.PathSeparator) + rel
 	}
 	return path

@@ -23,7 +23,8 @@ type botDirectoryVerb struct {
 
 // Help gives the examples of the verb and says where its output goes.
 func (*botDirectoryVerb) Help() string {
-	return command.Examples("crawlnode keygen --bot bot.pem", "crawlnode bot directory --bot-key bot.pem > http-message-signatures-directory") + `
+	return command.Examples("crawlnode keygen --bot bot.pem",
+		"crawlnode bot directory --bot-key bot.pem > http-message-signatures-directory") + `
 
 Publish the output at the address of --bot-agent, below
 ` + botauth.WellKnown + `, with the media type
@@ -34,7 +35,8 @@ steps.`
 
 func (v *botDirectoryVerb) Run(_ context.Context, env *Env) int {
 	if v.BotKey == "" {
-		return env.Fail(command.ExitUsage, "--bot-key: is not given: name the file that crawlnode keygen --bot FILE has made")
+		return env.Fail(command.ExitUsage,
+			"--bot-key: is not given: name the file that crawlnode keygen --bot FILE has made")
 	}
 	keys, err := keyfile.LoadBotKeys(v.BotKey)
 	if err != nil {

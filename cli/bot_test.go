@@ -14,7 +14,8 @@ import (
 func TestBotVerbs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	old, next, both := filepath.Join(dir, "old.pem"), filepath.Join(dir, "new.pem"), filepath.Join(dir, "both.pem")
+	old, next, both := filepath.Join(dir, "old.pem"), filepath.Join(dir, "new.pem"), filepath.Join(dir,
+		"both.pem")
 	run(t, "", "keygen", "--bot", old).want(t, command.ExitOK, old+": a new bot key", "")
 	run(t, "", "keygen", "--bot", old).want(t, command.ExitUsage, "", "is there already")
 	run(t, "", "keygen", "--bot", "--keep", old).want(t, command.ExitOK, "it stays", "")
@@ -56,14 +57,16 @@ func TestBotFlags(t *testing.T) {
 	key, made := filepath.Join(dir, "bot.pem"), filepath.Join(dir, "data")
 	run(t, "", "keygen", "--bot", key).want(t, command.ExitOK, "", "")
 	run(t, "", "worker", "--bot-key", key).want(t, command.ExitUsage, "", "both or neither")
-	run(t, "", "worker", "--bot-key", key, "--bot-agent", "http://bot.example").want(t, command.ExitUsage, "", "https://")
+	run(t, "", "worker", "--bot-key", key, "--bot-agent", "http://bot.example").want(t,
+		command.ExitUsage, "", "https://")
 	for args, want := range map[string]string{
 		"--bot-key " + key:                                      "both or neither",
 		"--bot-agent https://bot.example":                       "both or neither",
 		"--bot-key " + key + " --bot-agent http://bot.example":  "https://",
 		"--bot-key " + dir + " --bot-agent https://bot.example": "not a file",
 	} {
-		run(t, "", append([]string{"start", "--data-dir", made}, strings.Fields(args)...)...).want(t, command.ExitUsage, "", want)
+		run(t, "", append([]string{"start", "--data-dir", made}, strings.Fields(args)...)...).want(t,
+			command.ExitUsage, "", want)
 		if _, err := os.Lstat(made); err == nil {
 			t.Errorf("%s: something was made all the same", args)
 		}

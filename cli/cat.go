@@ -23,7 +23,8 @@ type catVerb struct {
 
 // Help gives the examples of the verb and says what it prints.
 func (*catVerb) Help() string {
-	return command.Examples("crawlnode cat https://docs.example.org/guide/", "crawlnode cat https://docs.example.org/guide/ --text --data-dir crawlnode-data/n1") + `
+	return command.Examples("crawlnode cat https://docs.example.org/guide/",
+		"crawlnode cat https://docs.example.org/guide/ --text --data-dir crawlnode-data/n1") + `
 
 It prints the body of the newest capture, without content codings such as gzip;
 with --text the text that the crawl saw, in a browser if it used one (--render),

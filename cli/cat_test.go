@@ -16,7 +16,8 @@ import (
 // coding, one whose body another URL had first, and a picture.
 func TestCat(t *testing.T) {
 	t.Parallel()
-	const page = "<html><title>Caf\u00e9</title><body><h1>Hello</h1><p>a\x1b[31mred <a href=/same>x</a> <a href=/dot.png>y</a></body></html>"
+	const page = "<html><title>Caf\u00e9</title><body><h1>Hello</h1><p>a\x1b[31mred <a " +
+		"href=/same>x</a> <a href=/dot.png>y</a></body></html>"
 	same := "<html><body>" + strings.Repeat("The same words. ", 50) + "</body></html>"
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -38,8 +39,10 @@ func TestCat(t *testing.T) {
 	}))
 	defer web.Close()
 	dir := filepath.Join(t.TempDir(), "data")
-	run(t, "", "crawl", web.URL+"/", "--data-dir", dir, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
-		"--allow-net", "127.0.0.0/8", "--delay", "5ms").want(t, command.ExitOK, "ended: frontier_exhausted", "")
+	run(t, "", "crawl", web.URL+"/", "--data-dir", dir, "--http", "127.0.0.1:0", "--gossip",
+		"127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		"--allow-net", "127.0.0.0/8", "--delay", "5ms").want(t, command.ExitOK,
+		"ended: frontier_exhausted", "")
 
 	cat := func(args ...string) result {
 		return run(t, "", append(append([]string{"cat"}, args...), "--data-dir", dir)...)
@@ -49,7 +52,8 @@ func TestCat(t *testing.T) {
 	}
 	cat(web.URL+"/", "--headers").want(t, command.ExitOK, "HTTP/1.1 200 OK\r\n", "")
 	cat(web.URL+"/", "--raw").want(t, command.ExitOK, "Content-Encoding: gzip\r\n", "")
-	if r := cat(web.URL+"/", "--text"); !strings.Contains(r.out, "Hello") || strings.ContainsAny(r.out, "\x1b<") {
+	if r := cat(web.URL+"/", "--text"); !strings.Contains(r.out, "Hello") ||
+		strings.ContainsAny(r.out, "\x1b<") {
 		t.Errorf("text: %q", r.out)
 	}
 	for _, path := range []string{"/same", "/again"} { // one of them is a revisit
@@ -57,15 +61,20 @@ func TestCat(t *testing.T) {
 			t.Errorf("%s: %d %q %s", path, r.code, r.out, r.errout)
 		}
 	}
-	index := run(t, "", "export", "cdxj", "--data-dir", dir, "--data-dir", dir)                                                                   // each line once
-	if lines := strings.Count(index.out, "\n"); index.code != command.ExitOK || lines != 5 || strings.Count(index.out, web.URL+"/dot.png") != 1 { // the sitemap is one
+	// each line once
+	index := run(t, "", "export", "cdxj", "--data-dir", dir, "--data-dir", dir)
+	// the sitemap is one
+	if lines := strings.Count(index.out, "\n"); index.code != command.ExitOK || lines != 5 ||
+		strings.Count(index.out, web.URL+"/dot.png") != 1 {
 		t.Errorf("index: %d %q %s", index.code, index.out, index.errout)
 	}
 	cat(web.URL+"/dot.png").want(t, command.ExitOK, "\x89PNG\r\n\x1a\n", "")
 	cat(web.URL+"/dot.png", "--text").want(t, command.ExitError, "", "it has no text: it is image/png")
-	cat(web.URL+"/none").want(t, command.ExitError, "", "no such record: no index in "+filepath.Join(dir, "warc")+" has a capture of")
+	cat(web.URL+"/none").want(t, command.ExitError, "",
+		"no such record: no index in "+filepath.Join(dir, "warc")+" has a capture of")
 	cat("::").want(t, command.ExitError, "", "::")
-	if r := run(t, "", "cat", web.URL, "--data-dir", filepath.Join(dir, "no")); r.code != command.ExitUsage || !strings.Contains(r.errout, "--data-dir") {
+	if r := run(t, "", "cat", web.URL, "--data-dir", filepath.Join(dir,
+		"no")); r.code != command.ExitUsage || !strings.Contains(r.errout, "--data-dir") {
 		t.Errorf("no directory: %d %s", r.code, r.errout)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "no")); err == nil {

@@ -29,11 +29,17 @@ const runAsCommand = "TEST_BINARY_IS_CRAWLNODE"
 func TestMain(m *testing.M) {
 	if os.Getenv(runAsCommand) != "" {
 		os.Exit(Main(context.Background(), os.Args[1:], Env{
-			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Signals: testSignals(), Executable: os.Args[0], Version: "test",
+			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv,
+			Signals: testSignals(), Executable: os.Args[0], Version: "test",
 		}))
 	}
-	_ = os.Setenv(runAsCommand, "1")                                                                            // for the processes that the tests start
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"} { // of object stores on loopback
+	// for the processes that the tests start
+	_ = os.Setenv(runAsCommand, "1")
+	// of object stores on loopback
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID":     "key",
+		"AWS_SECRET_ACCESS_KEY": "secret",
+	} {
 		_ = os.Setenv(name, value)
 	}
 	os.Exit(m.Run())
@@ -79,7 +85,8 @@ func environ(env map[string]string) []string {
 func (r result) want(t *testing.T, code int, out, errout string) {
 	t.Helper()
 	if r.code != code || !strings.Contains(r.out, out) || !strings.Contains(r.errout, errout) {
-		t.Errorf("exit code %d, want %d\nout: %s\nwant %q\nerr: %s\nwant %q", r.code, code, r.out, out, r.errout, errout)
+		t.Errorf("exit code %d, want %d\nout: %s\nwant %q\nerr: %s\nwant %q", r.code, code, r.out, out,
+			r.errout, errout)
 	}
 }
 
@@ -125,7 +132,8 @@ func TestUsageErrors(t *testing.T) {
 		{"--delay 0 --partitions 7", "--partitions: 7 is too small"},
 		{"--config " + file, `unknown key "fetcher"; did you mean "fetchers"?`},
 		{"--seed http://a.example/", "--contact: is required"},
-		{"--seeds /nowhere/seeds.txt --contact me@example.org", "/nowhere/seeds.txt: no such file or directory: give a file with one URL a line, or -"},
+		{"--seeds /nowhere/seeds.txt --contact me@example.org",
+			"/nowhere/seeds.txt: no such file or directory: give a file with one URL a line, or -"},
 		{"crawl", "no URL was given"},
 		{"crawl http://a.example/", "--contact: is required"},
 		{"crawl http://a.example/ --join 127.0.0.1:1", "unknown flag --join"},
@@ -143,17 +151,25 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		run(t, "", strings.Fields(tc.args)...).want(t, command.ExitUsage, "", tc.want)
 	}
-	run(t, "", "start", "--join", "", "--data-dir", t.TempDir()).want(t, command.ExitUsage, "", "--join: is empty: is a variable not set?")
-	run(t, "", "config", "print", "--derive", "", "--user-agent", "").want(t, command.ExitOK, "", "") // they empty what a file says
-	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, command.ExitUsage, "", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
-	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, command.ExitUsage, "", "unknown key")
+	run(t, "", "start", "--join", "", "--data-dir", t.TempDir()).want(t, command.ExitUsage, "",
+		"--join: is empty: is a variable not set?")
+	// they empty what a file says
+	run(t, "", "config", "print", "--derive", "", "--user-agent", "").want(t, command.ExitOK, "", "")
+	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, command.ExitUsage,
+		"", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
+	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, command.ExitUsage, "",
+		"unknown key")
 }
 
 // fakeNode is what stands behind the API in these tests.
 type fakeNode struct{ api.Backend }
 
 func (fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
-	return &crawl.Status{APIVersion: "v1", ServedBy: "n1", Cluster: crawl.ClusterStatus{Name: "default", Health: crawl.Health{Level: "ok"}}}, nil
+	return &crawl.Status{
+		APIVersion: "v1",
+		ServedBy:   "n1",
+		Cluster:    crawl.ClusterStatus{Name: "default", Health: crawl.Health{Level: "ok"}},
+	}, nil
 }
 func (fakeNode) Ready() (bool, string)         { return false, "still joining" }
 func (fakeNode) RecordChange(crawl.AuditEntry) {}
@@ -177,7 +193,10 @@ func (fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.SeedRep
 	return r, nil
 }
 
-func (fakeNode) RemoveSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.RemovalReport, _ error) {
+func (fakeNode) RemoveSeeds(
+	_ context.Context,
+	seeds []crawl.Seed,
+) (r crawl.RemovalReport, _ error) {
 	for _, s := range seeds {
 		switch state := strings.TrimSuffix(strings.TrimPrefix(s.URL, "http://"), "/"); state {
 		case crawl.RemovalDone, crawl.RemovalInFlight, crawl.RemovalTooLate, crawl.RemovalUnknown:
@@ -203,8 +222,9 @@ func TestSeedsRemove(t *testing.T) {
 		code        int
 		out, errout string
 	}{
-		{"http://removed/ http://unknown/", "", command.ExitOK, "http://removed/: removed\nhttp://unknown/: is not known: nothing to remove\n" +
-			"seeds: 1 removed, 0 in flight, 0 done, 1 unknown, 0 invalid\n", at},
+		{"http://removed/ http://unknown/", "", command.ExitOK,
+			"http://removed/: removed\nhttp://unknown/: is not known: nothing to remove\n" +
+				"seeds: 1 removed, 0 in flight, 0 done, 1 unknown, 0 invalid\n", at},
 		{"http://in_flight/", "", command.ExitOK, "http://in_flight/: is being fetched, and stays\n", at},
 		{"-", "http://done/\n", command.ExitOK, "http://done/: was fetched, given up or refused before, and stays\n", at},
 		{"-f " + file, "", command.ExitOK, "seeds: 1 removed, 0 in flight, 0 done, 0 unknown, 1 invalid\n", file + `:2: "bad": no URL`},
@@ -214,7 +234,8 @@ func TestSeedsRemove(t *testing.T) {
 		args := append([]string{"seeds", "remove", "--addr", addr}, strings.Fields(tc.args)...)
 		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
 	}
-	run(t, "", "seeds", "add", "http://a/", "--addr", addr).want(t, command.ExitOK, "seeds: 1 accepted", at)
+	run(t, "", "seeds", "add", "http://a/", "--addr", addr).want(t, command.ExitOK,
+		"seeds: 1 accepted", at)
 }
 
 // scopedNode is a fake node with these settings.
@@ -277,21 +298,25 @@ func TestStatus(t *testing.T) {
 	addr := fakeAddr(t)
 	run(t, "", "status", "--addr", addr).want(t, command.ExitOK, "cluster     default", "")
 	run(t, "", "status", "--addr", addr, "-o", "json").want(t, command.ExitOK, `"served_by": "n1"`, "")
-	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, command.ExitError, "still joining", "")
+	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, command.ExitError,
+		"still joining", "")
 	run(t, "", "status", "--addr", addr, "--check", "healthy").want(t, command.ExitOK, "ok", "")
-	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "without a node, --data-dir DIR answers")
+	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, command.ExitError, "",
+		"without a node, --data-dir DIR answers")
 }
 
 func TestSeedsAdd(t *testing.T) {
 	t.Parallel()
 	addr := fakeAddr(t)
 	file := filepath.Join(t.TempDir(), "seeds.txt")
-	if err := os.WriteFile(file, []byte("# seeds\nhttp://a/\n\nbad\x1b\nhttp://b/\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("# seeds\nhttp://a/\n\nbad\x1b\nhttp://b/\n"), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	var zipped bytes.Buffer // as Windows writes lines, behind a mark of UTF-8
 	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write([]byte("\ufeffhttp://a/\r\n\r\nhttp://b/\r\n")); err != nil || z.Close() != nil {
+	if _, err := z.Write([]byte("\ufeffhttp://a/\r\n\r\nhttp://b/\r\n")); err != nil ||
+		z.Close() != nil {
 		t.Fatal(err)
 	}
 	packed := filepath.Join(t.TempDir(), "seeds.gz")
@@ -313,14 +338,21 @@ c 20260101000000 {"url":"http://c/","status":"301"}
 		{"http://a/ out", "", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
 		{"-f " + file, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
 		{"-", "bad\nhttp://c/\n", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
-		{"a.test -", "b.test:81/x\n", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""}, // https is guessed
+		// https is guessed
+		{"a.test -", "b.test:81/x\n", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""},
 		{"bad bad2", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
 		{"-f " + packed, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""},
 		{"-", "", command.ExitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
-		{"--from-cdx -", cdx, command.ExitOK, "index: 3 captures, 1 of other statuses, 0 of the same URL as before\nseeds: 1 accepted, 0 duplicate, 2 invalid\n", `standard input:2: "bad": no scheme`},
-		{"--from-cdx - --again --status 301", cdx, command.ExitUsage, "seeds: 0 accepted, 1 duplicate, 1 invalid\n", "standard input:3: it has 1 of the 6 fields"},
-		{"--from-cdx -", "none\n", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 1 invalid\n", "standard input:1: it has 1 of the 6 fields"},
-		{"--from-cdx - --status 200,9", cdx, command.ExitUsage, "", `--status: "9" is not a status from 100 to 599: write a list such as 200,301-308,404`},
+		{"--from-cdx -", cdx, command.ExitOK,
+			"index: 3 captures, 1 of other statuses, 0 of the same URL as before\n" +
+				"seeds: 1 accepted, 0 duplicate, 2 invalid\n",
+			`standard input:2: "bad": no scheme`},
+		{"--from-cdx - --again --status 301", cdx, command.ExitUsage,
+			"seeds: 0 accepted, 1 duplicate, 1 invalid\n", "standard input:3: it has 1 of the 6 fields"},
+		{"--from-cdx -", "none\n", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 1 invalid\n",
+			"standard input:1: it has 1 of the 6 fields"},
+		{"--from-cdx - --status 200,9", cdx, command.ExitUsage, "",
+			`--status: "9" is not a status from 100 to 599: write a list such as 200,301-308,404`},
 		{"--status 200 http://a/", "", command.ExitUsage, "", "give one with --from-cdx FILE"},
 		{"--from-cdx - http://a/", cdx, command.ExitUsage, "", "--from-cdx stands alone"},
 		{"--from-cdx /nonexistent.cdxj", "", command.ExitUsage, "", "/nonexistent.cdxj: no such file"},
@@ -328,14 +360,17 @@ c 20260101000000 {"url":"http://c/","status":"301"}
 		args := append([]string{"seeds", "add", "--addr", addr}, strings.Fields(tc.args)...)
 		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
 	}
-	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
-	run(t, cdx, "seeds", "add", "--from-cdx", "-", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
+	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, command.ExitError, "",
+		"nobody answers")
+	run(t, cdx, "seeds", "add", "--from-cdx", "-", "--addr", "127.0.0.1:1").want(t, command.ExitError,
+		"", "nobody answers")
 }
 
 func TestCrawlName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"https://Docs.example.org:8080/x": "crawl-docs.example.org", "http://[::1]/": "crawl---1", "nonsense": "crawl-site",
+		"https://Docs.example.org:8080/x": "crawl-docs.example.org", "http://[::1]/": "crawl---1",
+		"nonsense": "crawl-site",
 	} {
 		if got := crawlName(in); got != want {
 			t.Errorf("crawlName(%q) = %q, want %q", in, got, want)
@@ -349,7 +384,12 @@ func TestKeygen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cluster.key")
 	for i, want := range []int{command.ExitOK, command.ExitUsage} {
 		var out, errs bytes.Buffer
-		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Lookup: func(string) (string, bool) { return "", false }}
+		env := Env{
+			Stdin:  strings.NewReader(""),
+			Stdout: &out,
+			Stderr: &errs,
+			Lookup: func(string) (string, bool) { return "", false },
+		}
 		if got := Main(t.Context(), []string{"keygen", file}, env); got != want {
 			t.Errorf("run %d: exit code %d, want %d: %s", i+1, got, want, errs.String())
 		}

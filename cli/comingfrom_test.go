@@ -53,11 +53,13 @@ func TestComingFrom(t *testing.T) {
 	}
 }
 
-// checkOption wants a flag of start, without a value if it takes none; of a flag that takes one of some words, the word must be one of them.
+// checkOption wants a flag of start, without a value if it takes none; of a flag that takes one of
+// some words, the word must be one of them.
 func checkOption(t *testing.T, start *kong.Node, option string) {
 	t.Helper()
 	name, value, valued := strings.Cut(option, " ")
-	at := slices.IndexFunc(start.Flags, func(f *kong.Flag) bool { return "--"+f.Name == name && !f.Hidden })
+	at := slices.IndexFunc(start.Flags,
+		func(f *kong.Flag) bool { return "--"+f.Name == name && !f.Hidden })
 	if at < 0 {
 		t.Errorf("%s is no flag of start", option)
 		return
@@ -66,7 +68,8 @@ func checkOption(t *testing.T, start *kong.Node, option string) {
 	if flag.IsBool() && valued {
 		t.Errorf("%s: it takes no value", option)
 	}
-	if words := strings.Split(flag.Tag.PlaceHolder, "|"); flag.Tag.PlaceHolder == strings.ToLower(flag.Tag.PlaceHolder) && valued && !slices.Contains(words, value) {
+	if words := strings.Split(flag.Tag.PlaceHolder, "|"); flag.Tag.PlaceHolder ==
+		strings.ToLower(flag.Tag.PlaceHolder) && valued && !slices.Contains(words, value) {
 		t.Errorf("%s: the value is one of %q", option, words)
 	}
 }

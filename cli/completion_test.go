@@ -89,7 +89,8 @@ func shellRun(t *testing.T, shell, script string, flags ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append(flags, "-c", script)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "TERM=dumb")
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "TERM=dumb")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", shell, err, out)
@@ -113,7 +114,8 @@ try crawlnode status --output = j
 try crawlnode --config /et
 complete -p crawlnode
 `, "--norc", "--noprofile")
-	want := "[start status stop]\n[list drain weight zone forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
+	want := "[start status stop]\n[list drain weight zone forget rotate-key]\n[text json]\n[json]\n" +
+		"[]\ncomplete -F _crawlnode crawlnode\n"
 	if out != want {
 		t.Errorf("bash completes\n%s\nwant\n%s", out, want)
 	}
@@ -154,7 +156,8 @@ zpty -d shell
 func TestCompletionInZsh(t *testing.T) {
 	t.Parallel()
 	out := shellRun(t, "zsh", zshTyping, "-f")
-	want := "crawlnode status \ncrawlnode nodes drain \ncrawlnode status --watch \ncrawlnode status --output json \ncrawlnode status --output=json \n" +
+	want := "crawlnode status \ncrawlnode nodes drain \ncrawlnode status --watch \n" +
+		"crawlnode status --output json \ncrawlnode status --output=json \n" +
 		"crawlnode --config ./crawlnode \nnodes: list\nnodes: drain\nnodes: forget\n"
 	if out != want {
 		t.Errorf("zsh completes\n%s\nwant\n%s", out, want)
@@ -200,5 +203,6 @@ func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		run(t, "", "completion", shell).want(t, command.ExitOK, help.CompleteWord, "")
 	}
-	run(t, "", help.CompleteWord, "seeds", "").want(t, command.ExitOK, fmt.Sprintln("add\tAdd URLs; answers when they are stored safely."), "")
+	run(t, "", help.CompleteWord, "seeds", "").want(t, command.ExitOK,
+		fmt.Sprintln("add\tAdd URLs; answers when they are stored safely."), "")
 }

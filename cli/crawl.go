@@ -34,13 +34,18 @@ func (*crawlVerb) Help() string {
 	return command.Examples(
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --output site --assets",
-	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped;" +
-		"\nother flags take effect then, and a line says which. A crawl that has ended says so: --again fetches its seeds once more." +
+	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. " +
+		"The same command goes on where the last one was stopped;" +
+		"\nother flags take effect then, and a line says which. A crawl that has ended says so: " +
+		"--again fetches its seeds once more." +
 		"\nIt makes one pass and ends: --recrawl is a flag of crawlnode start." +
-		"\nWith --output DIR the pages are written as files too, when the crawl has ended or was interrupted; crawlnode export files does it later." +
+		"\nWith --output DIR the pages are written as files too, when the crawl has ended " +
+		"or was interrupted; crawlnode export files does it later." +
 		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
-		"\nWhen an object store (--upload) has not got all files at the end, it says why and ends with exit code 1; the files stay on the disk." +
-		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
+		"\nWhen an object store (--upload) has not got all files at the end, " +
+		"it says why and ends with exit code 1; the files stay on the disk." +
+		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; " +
+		"with space there again the same command goes on."
 }
 
 func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
@@ -56,7 +61,8 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	flags.Recrawl = crawl.RecrawlOff // one pass, whatever the environment says
 	flags.Seeds = append(flags.Seeds, v.URLs...)
 	if len(flags.Seeds)+len(flags.SeedFiles) == 0 {
-		return env.Fail(command.ExitUsage, "no URL was given: crawlnode crawl https://example.org/ --contact me@example.org, or --seeds FILE with one a line")
+		return env.Fail(command.ExitUsage, "no URL was given: crawlnode crawl https://example.org/ "+
+			"--contact me@example.org, or --seeds FILE with one a line")
 	}
 	forced := []string{"exit-when-done", "seed", "recrawl"}
 	if flags.Name == "" {
@@ -78,12 +84,14 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	}
 	seedlist.GuessSchemes(seeds)
 	if seeds = seedlist.Valid(env, seeds); len(seeds) == 0 { // before anything is made on disk
-		return env.Fail(command.ExitUsage, "no seed can be crawled: give URLs such as https://example.org/")
+		return env.Fail(command.ExitUsage,
+			"no seed can be crawled: give URLs such as https://example.org/")
 	}
 	var files *pagefiles.Output
 	if v.Files != "" {
 		if cfg.Store != "warc" {
-			return env.Fail(command.ExitUsage, "--output: needs what --store warc keeps: the files are made of it")
+			return env.Fail(command.ExitUsage,
+				"--output: needs what --store warc keeps: the files are made of it")
 		}
 		var code int
 		if files, code = pagefiles.Open(env, v.Files, cfg.DataDirFor(cfg.Name)); code != command.ExitOK {
@@ -97,8 +105,17 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	around.Stderr = line // what is logged stands above the line
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
 	watch.seeds = seedwatch.New(seeds, watch.started)
-	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
-		reload: load, given: config.Given(in), resetFailures: true}
+	s := &session{
+		env:           &around,
+		cfg:           cfg,
+		seeds:         seeds,
+		mustFinish:    true,
+		beside:        watch.run,
+		onOpen:        watch.open,
+		reload:        load,
+		given:         config.Given(in),
+		resetFailures: true,
+	}
 	watch.leaving = s.isLeaving
 	s.adopt = s.tellChanges
 	if v.Again {
@@ -117,7 +134,8 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 		watch.summary(code, s.finished)
 	}
 	dir := watch.info.DataDir
-	return s.uploaded(files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files)))
+	return s.uploaded(files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable),
+		"export", "files", "--data-dir", dir, "--output", v.Files)))
 }
 
 // name names the node after the first site, or after the list of sites.

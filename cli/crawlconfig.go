@@ -36,7 +36,8 @@ type crawlConfShowVerb struct {
 
 // Help gives the examples of the verb.
 func (*crawlConfShowVerb) Help() string {
-	return command.Examples("crawlnode crawl-config show", "crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
+	return command.Examples("crawlnode crawl-config show",
+		"crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
 }
 
 func (v *crawlConfShowVerb) Run(ctx context.Context, env *Env) int {
@@ -117,13 +118,15 @@ func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
 			env.Fail(0, "%s", line)
 		}
 		if len(r.Untold) > 0 {
-			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(r.Untold, ", "))
+			env.Fail(0, "did not answer and will follow when they can be reached: %s",
+				strings.Join(r.Untold, ", "))
 		}
 		return writeReport(&v.report, env, r, writeSettings)
 	})
 }
 
-// lostEntries says what lists have lost by a change: what is given takes the place of the whole list.
+// lostEntries says what lists have lost by a change: what is given takes the place of the whole
+// list.
 func lostEntries(before, after crawl.SettingsReport) (lines []string) {
 	for _, s := range before {
 		now := after.List(s.Name)
@@ -183,8 +186,8 @@ func parseChanges(pairs []string) (crawl.CrawlChange, error) {
 // shownTopic is how crawl-config show writes a topic.
 var shownTopic = regexp.MustCompile(`^[^/]+ \(sha256 [0-9a-f]{16}\)$`)
 
-// topicText is the topic model of a file as the node takes it. What crawl-config show has written stays: it
-// changes nothing.
+// topicText is the topic model of a file as the node takes it. What crawl-config show has written
+// stays: it changes nothing.
 func topicText(value string) (string, error) {
 	if value == "" || shownTopic.MatchString(value) {
 		return value, nil
@@ -199,7 +202,8 @@ func topicText(value string) (string, error) {
 // shownSites is how crawl-config show writes rules for sites.
 var shownSites = regexp.MustCompile(`^[^ ]+ of rules, [0-9a-f]{16}$`)
 
-// sitesText is the text of a file of rules for sites, @FILE. What crawl-config show has written stays.
+// sitesText is the text of a file of rules for sites, @FILE. What crawl-config show has written
+// stays.
 func sitesText(value string) (string, error) {
 	file, ok := strings.CutPrefix(value, "@")
 	if !ok {
@@ -220,7 +224,8 @@ func sitesText(value string) (string, error) {
 
 // writeSettings writes the settings as crawl-config set takes them, each on a line.
 func writeSettings(w io.Writer, r crawl.CrawlReport) error {
-	out := fmt.Sprintf("# version %s, the crawl is %s\n", plaintext.Escape(r.Version), plaintext.Escape(r.State))
+	out := fmt.Sprintf("# version %s, the crawl is %s\n", plaintext.Escape(r.Version),
+		plaintext.Escape(r.State))
 	for _, s := range r.Settings {
 		name := plaintext.Escape(strings.ReplaceAll(s.Name, "_", "-"))
 		switch v := s.Value.(type) {

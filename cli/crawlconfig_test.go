@@ -20,8 +20,9 @@ func TestLostEntries(t *testing.T) {
 		{nil, []string{"a"}, nil},
 		{[]string{"a"}, []string{"a", "b"}, nil},
 		{[]string{"a", "b"}, nil, nil},
-		{[]string{"b", "a"}, []string{"c", "b"}, []string{"exclude has no longer: a; what is given replaces " +
-			"the whole list: to keep an entry give it too, as in 'exclude=a'"}},
+		{[]string{"b", "a"}, []string{"c", "b"},
+			[]string{"exclude has no longer: a; what is given replaces " +
+				"the whole list: to keep an entry give it too, as in 'exclude=a'"}},
 	} {
 		if got := lostEntries(with(c.before...), with(c.after...)); !slices.Equal(got, c.want) {
 			t.Errorf("%q to %q: %q", c.before, c.after, got)

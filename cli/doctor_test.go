@@ -38,7 +38,8 @@ func diagnose(t *testing.T, args ...string) (diagnosis, int) {
 // wants checks one finding, named by the beginning of what was looked at.
 func (d *diagnosis) wants(t *testing.T, what, level, found string) {
 	t.Helper()
-	i := slices.IndexFunc(d.Findings, func(f doctor.Finding) bool { return strings.HasPrefix(f.What, what) && f.Level == level })
+	i := slices.IndexFunc(d.Findings,
+		func(f doctor.Finding) bool { return strings.HasPrefix(f.What, what) && f.Level == level })
 	if i < 0 || !strings.Contains(d.Findings[i].Found+d.Findings[i].Do, found) {
 		t.Errorf("no %s of %q with %q in %+v", level, what, found, d.Findings)
 	}
@@ -60,10 +61,12 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 	if code != command.ExitOK || !d.OK {
 		t.Errorf("exit code %d: %+v", code, d)
 	}
-	for _, what := range []string{"settings", "port of --http", "port of --gossip", "port of --rpc", "open files", "data directory", "free space", "name server", "contact", "cluster key"} {
+	for _, what := range []string{"settings", "port of --http", "port of --gossip", "port of --rpc",
+		"open files", "data directory", "free space", "name server", "contact", "cluster key"} {
 		d.wants(t, what, doctor.LevelOK, "")
 	}
-	run(t, "", append([]string{"doctor"}, healthy...)...).want(t, command.ExitOK, "nothing keeps this node from working", "")
+	run(t, "", append([]string{"doctor"}, healthy...)...).want(t, command.ExitOK,
+		"nothing keeps this node from working", "")
 
 	foreign, open := t.TempDir(), filepath.Join(t.TempDir(), "open.key")
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), nil, 0o600); err != nil {
@@ -85,8 +88,10 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		what, level, found string
 	}{
 		{append(healthy, "--fetchers", "0"), command.ExitError, "settings", doctor.LevelFail, "--fetchers"},
-		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http", doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
-		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError, "port of --http", doctor.LevelFail, "198.18.0.1:1"},
+		{replaced(healthy, "--http", taken.Addr().String()), command.ExitError, "port of --http",
+			doctor.LevelFail, "process " + strconv.Itoa(os.Getpid())},
+		{append(replaced(healthy, "--http", "198.18.0.1:1"), "--insecure"), command.ExitError,
+			"port of --http", doctor.LevelFail, "198.18.0.1:1"},
 		{replaced(healthy, "--data-dir", foreign), command.ExitError, "data directory", doctor.LevelFail, "thesis.txt"},
 		{replaced(healthy, "--dns", nobody), command.ExitError, "name server", doctor.LevelFail, "--dns"},
 		{append(healthy, "--dns", nobody), command.ExitOK, "name server " + nobody, doctor.LevelWarn, "--dns"},
@@ -94,7 +99,9 @@ func TestDoctorBeforeTheFirstStart(t *testing.T) {
 		{append(healthy, "--insecure"), command.ExitOK, "cluster key", doctor.LevelWarn, "keygen"},
 		{append(healthy, "--join", nobody), command.ExitCluster, "gossip to " + nobody + ", TCP", doctor.LevelFail, "start that node"},
 		{append(healthy, "--join", nobody, "--addr", nobody), command.ExitCluster, "node at --addr", doctor.LevelFail, "nobody answers"},
-		{[]string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", "/dev/null/x", "--dns", server.DNS.String()}, command.ExitError, "contact", doctor.LevelFail, "--contact"},
+		{[]string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+			"--data-dir", "/dev/null/x", "--dns",
+			server.DNS.String()}, command.ExitError, "contact", doctor.LevelFail, "--contact"},
 	} {
 		d, code := diagnose(t, tc.args...)
 		if code != tc.code {
@@ -119,10 +126,13 @@ func startBeside(t *testing.T, args ...string) (http, gossip string) {
 	errout := &watchedBuffer{want: "stop", seen: make(chan struct{})}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- Main(context.Background(), append([]string{"start", "--http", ports[0], "--gossip", ports[1], "--rpc", ports[2]}, args...), Env{
-			Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: errout,
-			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test",
-		})
+		ended <- Main(context.Background(),
+			append([]string{"start", "--http", ports[0], "--gossip", ports[1], "--rpc", ports[2]}, args...),
+			Env{
+				Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: errout,
+				Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+				Executable: "crawlnode", Version: "test",
+			})
 	}()
 	t.Cleanup(func() {
 		signals <- syscall.SIGTERM
@@ -158,12 +168,15 @@ func TestDoctorBesideNodes(t *testing.T) {
 	key, other := filepath.Join(t.TempDir(), "cluster.key"), filepath.Join(t.TempDir(), "other.key")
 	run(t, "", "keygen", key).want(t, command.ExitOK, "", "")
 	run(t, "", "keygen", other).want(t, command.ExitOK, "", "")
-	common := []string{"--allow-net", "127.0.0.0/8", "--dns", server.DNS.String(), "--cluster-key-file", key, "--partitions", "512", "--drain-timeout", "2s"}
+	common := []string{"--allow-net", "127.0.0.0/8", "--dns", server.DNS.String(),
+		"--cluster-key-file", key, "--partitions", "512", "--drain-timeout", "2s"}
 	first, second := filepath.Join(t.TempDir(), "n1"), filepath.Join(t.TempDir(), "n2")
 	http1, gossip1 := startBeside(t, append(common, "--name", "n1", "--data-dir", first)...)
-	http2, gossip2 := startBeside(t, append(common, "--name", "n2", "--data-dir", second, "--join", gossip1)...)
+	http2, gossip2 := startBeside(t,
+		append(common, "--name", "n2", "--data-dir", second, "--join", gossip1)...)
 
-	d, code := diagnose(t, append(common, "--name", "n2", "--data-dir", second, "--http", http2, "--gossip", gossip2, "--join", gossip1+","+gossip2)...)
+	d, code := diagnose(t, append(common, "--name", "n2", "--data-dir", second, "--http", http2,
+		"--gossip", gossip2, "--join", gossip1+","+gossip2)...)
 	if code != command.ExitOK {
 		t.Errorf("exit code %d beside a running node: %+v", code, d)
 	}
@@ -174,7 +187,8 @@ func TestDoctorBesideNodes(t *testing.T) {
 	d.wants(t, "clock against n1", doctor.LevelOK, "")
 	d.wants(t, "way back from n1", doctor.LevelOK, "heard this node")
 
-	ports := []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "n3"), "--join", gossip1}
+	ports := []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		"--data-dir", filepath.Join(t.TempDir(), "n3"), "--join", gossip1}
 	d, code = diagnose(t, append(common, append(ports, "--addr", http1)...)...)
 	if code != command.ExitOK {
 		t.Errorf("exit code %d before the first start: %+v", code, d)
@@ -187,7 +201,8 @@ func TestDoctorBesideNodes(t *testing.T) {
 		t.Errorf("exit code %d with another --cluster: %+v", code, d)
 	}
 	d.wants(t, "gossip to "+gossip1+", UDP", doctor.LevelFail, "--cluster")
-	d, code = diagnose(t, append(replaced(common, "--cluster-key-file", other), append(ports, "--addr", http1)...)...)
+	d, code = diagnose(t,
+		append(replaced(common, "--cluster-key-file", other), append(ports, "--addr", http1)...)...)
 	if code != command.ExitCluster {
 		t.Errorf("exit code %d with another key: %+v", code, d)
 	}

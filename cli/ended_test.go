@@ -35,7 +35,8 @@ func TestVerbsWithoutANode(t *testing.T) {
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	says := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| (.*) \\|$").FindAllStringSubmatch(section, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| (.*) \\|$").FindAllStringSubmatch(
+		section, -1) {
 		for _, verb := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[1], -1) {
 			says[verb[1]] = row[2]
 		}
@@ -80,9 +81,10 @@ func changingSite(t *testing.T) (addr string, version *atomic.Int64) {
 	version = new(atomic.Int64)
 	pages := map[string]string{
 		"/robots.txt": "User-agent: *\nDisallow: /secret\n",
-		"/":           "<title>Start</title><a href=/page>1</a> <a href=/gone>2</a> <a href=/secret>3</a> <a href=/same>4</a>",
-		"/page":       "<title>Page</title><p>zebra %d <a href=/lost>5</a>",
-		"/same":       "<title>Same</title><p>quagga",
+		"/": "<title>Start</title><a href=/page>1</a> <a href=/gone>2</a> <a " +
+			"href=/secret>3</a> <a href=/same>4</a>",
+		"/page": "<title>Page</title><p>zebra %d <a href=/lost>5</a>",
+		"/same": "<title>Same</title><p>quagga",
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
@@ -102,8 +104,9 @@ func changingSite(t *testing.T) (addr string, version *atomic.Int64) {
 // crawlInto crawls a site on loopback into a data directory.
 func crawlInto(t *testing.T, dir string, args ...string) result {
 	t.Helper()
-	r := run(t, "", append([]string{"crawl", "--data-dir", dir, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0",
-		"--rpc", "127.0.0.1:0", "--allow-net", "127.0.0.0/8", "--delay", "5ms"}, args...)...)
+	r := run(t, "",
+		append([]string{"crawl", "--data-dir", dir, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0",
+			"--rpc", "127.0.0.1:0", "--allow-net", "127.0.0.0/8", "--delay", "5ms"}, args...)...)
 	r.want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	return r
 }
@@ -114,7 +117,8 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	t.Parallel()
 	site, version := changingSite(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	crawlInto(t, dir, site+"/", "--index", "on").want(t, command.ExitOK, "broken link: "+site+"/lost (404 Not Found) found first on "+site+"/page\n", "")
+	crawlInto(t, dir, site+"/", "--index", "on").want(t, command.ExitOK,
+		"broken link: "+site+"/lost (404 Not Found) found first on "+site+"/page\n", "")
 	version.Add(1)
 	crawlInto(t, dir, site+"/", site+"/page", site+"/same", "--again", "--index", "on")
 	before := contentsOf(t, dir)
@@ -157,12 +161,15 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 	if err := json.Unmarshal([]byte(ask("status", "-o", "json").out), &st); err != nil {
 		t.Fatal(err)
 	}
-	if st.Cluster.State != crawl.ClusterStopped || st.Throughput.PagesTotal != 8 || st.Fetch.Responses.C4xx == 0 ||
-		st.Output.WARCFiles != 2 || st.Output.WARCBytesTotal == 0 || len(st.Nodes) != 1 || st.Frontier.Queued != 0 {
+	if st.Cluster.State != crawl.ClusterStopped || st.Throughput.PagesTotal != 8 ||
+		st.Fetch.Responses.C4xx == 0 ||
+		st.Output.WARCFiles != 2 || st.Output.WARCBytesTotal == 0 || len(st.Nodes) != 1 ||
+		st.Frontier.Queued != 0 {
 		t.Errorf("status: %+v", st)
 	}
 	whole := crawlInto(t, filepath.Join(t.TempDir(), "once"), site+"/")
-	if strings.Count(whole.out, "broken link: ") != 2 || !strings.Contains(whole.out, "2 broken links; ") ||
+	if strings.Count(whole.out, "broken link: ") != 2 ||
+		!strings.Contains(whole.out, "2 broken links; ") ||
 		!strings.Contains(whole.out, " urls list --state broken --referrer --data-dir ") {
 		t.Errorf("the end of a crawl: %s", whole.out)
 	}
@@ -175,8 +182,10 @@ func TestAnswersOfAnEndedCrawl(t *testing.T) {
 		t.Errorf("the directory was changed: %d files, and %d before", len(after), len(before))
 	}
 	nowhere := t.TempDir()
-	for _, verb := range []string{"status", "urls why http://a.test/", "hosts show a.test", "crawl-config show", "nodes list"} {
-		run(t, "", append(strings.Fields(verb), "--data-dir", nowhere)...).want(t, command.ExitUsage, "", "not the data directory of a node")
+	for _, verb := range []string{"status", "urls why http://a.test/", "hosts show a.test",
+		"crawl-config show", "nodes list"} {
+		run(t, "", append(strings.Fields(verb), "--data-dir", nowhere)...).want(t, command.ExitUsage, "",
+			"not the data directory of a node")
 	}
 	run(t, "", "status", "--copies").want(t, command.ExitUsage, "", "give --data-dir with it")
 

@@ -21,7 +21,8 @@ func TestExitCodes(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusConflict)
-		_, _ = w.Write([]byte(`{"title":"Conflict","status":409,"detail":"the crawl is not paused"}`)) // the test sees it
+		// the test sees it
+		_, _ = w.Write([]byte(`{"title":"Conflict","status":409,"detail":"the crawl is not paused"}`))
 	}))
 	t.Cleanup(refusing.Close)
 	file := filepath.Join(t.TempDir(), "file")
@@ -38,7 +39,8 @@ func TestExitCodes(t *testing.T) {
 		err  string
 	}{
 		{command.ExitOK, node("crawl", web.Seeds()[0]), ""},
-		{command.ExitOK, node("crawl", web.Seeds()[0], "--max-pages", "3"), ""}, // a limit that the user set
+		// a limit that the user set
+		{command.ExitOK, node("crawl", web.Seeds()[0], "--max-pages", "3"), ""},
 		{command.ExitError, []string{"status", "--addr", "127.0.0.1:1"}, "nobody answers"},
 		{command.ExitUsage, []string{"start", "--fetchers", "0"}, "--fetchers"},
 		{command.ExitUsage, node("crawl", "ftp://a.test/"), "no seed can be crawled"},

@@ -41,7 +41,8 @@ type urlsVerbs struct {
 
 // Help gives the examples of the verbs.
 func (*urlsVerbs) Help() string {
-	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls list --state failed", "crawlnode urls recrawl --host docs.example.org")
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/",
+		"crawlnode urls list --state failed", "crawlnode urls recrawl --host docs.example.org")
 }
 
 // urlsWhyVerb explains one URL.
@@ -129,7 +130,8 @@ type scopeTestVerb struct {
 func (*scopeTestVerb) Help() string {
 	return command.Examples(
 		"crawlnode scope test https://docs.example.org/guide/",
-		"crawlnode scope test https://docs.example.org/a.zip --seed https://docs.example.org/ --exclude '*.zip'",
+		"crawlnode scope test https://docs.example.org/a.zip --seed https://docs.example.org/ "+
+			"--exclude '*.zip'",
 	) + `
 
 Without a flag of the scope the rules are those of the running cluster, or of the
@@ -140,7 +142,8 @@ before a crawl.`
 }
 
 // ownRules are the flags that make a scope of their own.
-var ownRules = []string{"seed", "seeds", "scope", "include", "exclude", "exclude-file", "max-depth", "config"}
+var ownRules = []string{"seed", "seeds", "scope", "include", "exclude", "exclude-file", "max-depth",
+	"config"}
 
 func (v *scopeTestVerb) Run(ctx context.Context, env *Env) int {
 	for _, flag := range ownRules {
@@ -173,12 +176,14 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	inputs, err := seedlist.Read(env, append(v.Scope.Seeds, cfg.Seeds...), append(v.Scope.SeedFiles, cfg.SeedFiles...))
+	inputs, err := seedlist.Read(env, append(v.Scope.Seeds, cfg.Seeds...),
+		append(v.Scope.SeedFiles, cfg.SeedFiles...))
 	if err != nil {
 		return env.Fail(command.ExitUsage, "--seeds: %v", err)
 	}
 	if len(inputs) == 0 && cfg.Mode != "any" {
-		return env.Fail(command.ExitUsage, "--scope %s is relative to the seeds: name one with --seed URL, or say --scope any", cfg.Mode)
+		return env.Fail(command.ExitUsage,
+			"--scope %s is relative to the seeds: name one with --seed URL, or say --scope any", cfg.Mode)
 	}
 	seeds := make([]string, len(inputs))
 	for i, s := range inputs {

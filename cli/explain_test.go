@@ -13,7 +13,12 @@ import (
 )
 
 func (fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.URLReport, error) {
-	return &crawl.URLReport{Input: u, URL: &u, Summary: "it waits\x1b", Scope: crawl.ScopeReport{Admit: true, Rule: "the cluster's rule", Depth: depth}}, nil
+	return &crawl.URLReport{
+		Input:   u,
+		URL:     &u,
+		Summary: "it waits\x1b",
+		Scope:   crawl.ScopeReport{Admit: true, Rule: "the cluster's rule", Depth: depth},
+	}, nil
 }
 
 func (fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
@@ -41,14 +46,18 @@ func TestExplain(t *testing.T) {
 	} {
 		run(t, "", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
 	}
-	for _, verb := range []string{"urls why http://a.test/", "hosts show a.test", "scope test http://a.test/"} {
-		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
+	for _, verb := range []string{"urls why http://a.test/", "hosts show a.test",
+		"scope test http://a.test/"} {
+		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError,
+			"", "nobody answers at 127.0.0.1:1")
 		help := run(t, "", append(strings.Fields(verb)[:2], "--help")...)
-		if help.want(t, command.ExitOK, "Examples:", ""); strings.Count(help.out, "    crawlnode "+strings.Join(strings.Fields(verb)[:2], " ")) != 2 {
+		if help.want(t, command.ExitOK, "Examples:", ""); strings.Count(help.out,
+			"    crawlnode "+strings.Join(strings.Fields(verb)[:2], " ")) != 2 {
 			t.Errorf("%s --help has no two examples:\n%s", verb, help.out)
 		}
 	}
-	run(t, "", "scope", "test", "http://a.test/", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "--seed")
+	run(t, "", "scope", "test", "http://a.test/", "--addr", "127.0.0.1:1").want(t, command.ExitError,
+		"", "--seed")
 }
 
 // TestScopeByFlags judges without any node.
@@ -75,7 +84,8 @@ func TestScopeByFlags(t *testing.T) {
 		{[]string{"--scope", "any", "--exclude", "*.zip"}, command.ExitOK, "refused, out_of_scope: exclude *.zip", ""},
 		{[]string{"--scope", "any", "--exclude-file", file}, command.ExitOK, "exclude *.zip", ""},
 		{[]string{"--scope", "any", "--include", "/docs/*"}, command.ExitOK, "no include pattern matches", ""},
-		{[]string{"--scope", "any", "--include", "/x*", "--exclude", "prefix:/x"}, command.ExitOK, "exclude prefix:/x", ""}, // exclude wins
+		// exclude wins
+		{[]string{"--scope", "any", "--include", "/x*", "--exclude", "prefix:/x"}, command.ExitOK, "exclude prefix:/x", ""},
 		{[]string{"--scope", "any", "--max-depth", "3", "--depth", "4"}, command.ExitOK, "refused, depth: deeper than 3 links", ""},
 		{[]string{"--config", settings, "--depth", "3"}, command.ExitOK, "refused, depth: deeper than 2 links", ""},
 		{[]string{"--scope", "any", "-o", "json"}, command.ExitOK, `"url": "http://a.test/x.zip"`, ""},
@@ -84,7 +94,9 @@ func TestScopeByFlags(t *testing.T) {
 		{[]string{"--seed", "ftp://a.test/"}, command.ExitUsage, "", "ftp://a.test/"},
 		{[]string{"--scope", "galaxy"}, command.ExitUsage, "", "galaxy"},
 	} {
-		run(t, "", append([]string{"scope", "test", url}, tc.args...)...).want(t, tc.code, tc.out, tc.errout)
+		run(t, "", append([]string{"scope", "test", url}, tc.args...)...).want(t, tc.code, tc.out,
+			tc.errout)
 	}
-	run(t, "", "scope", "test", "mailto:x", "--scope", "any").want(t, command.ExitOK, "refused, scheme: not an http or https URL", "")
+	run(t, "", "scope", "test", "mailto:x", "--scope", "any").want(t, command.ExitOK,
+		"refused, scheme: not an http or https URL", "")
 }

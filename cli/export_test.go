@@ -30,13 +30,16 @@ func (brokenNode) WriteIndex(_ context.Context, out io.Writer) error {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	addr := fakeAddr(t)
-	run(t, "", "export", "cdxj", "--addr", addr).want(t, command.ExitOK, "org,a)/ 20261121101112 {}\n", "n3 has failed")
+	run(t, "", "export", "cdxj", "--addr", addr).want(t, command.ExitOK, "org,a)/ 20261121101112 {}\n",
+		"n3 has failed")
 	file := filepath.Join(t.TempDir(), "index.cdxj")
-	run(t, "", "export", "cdxj", "--addr", addr, "-o", file).want(t, command.ExitOK, "", "n3 has failed")
+	run(t, "", "export", "cdxj", "--addr", addr, "-o", file).want(t, command.ExitOK, "",
+		"n3 has failed")
 	if b, err := os.ReadFile(file); string(b) != "org,a)/ 20261121101112 {}\n" {
 		t.Errorf("%q, %v", b, err)
 	}
-	run(t, "", "export", "cdxj", "--addr", addr, "-o", filepath.Join(file, "x")).want(t, command.ExitError, "", "not a directory")
+	run(t, "", "export", "cdxj", "--addr", addr, "-o", filepath.Join(file, "x")).want(t,
+		command.ExitError, "", "not a directory")
 	missing := filepath.Join(t.TempDir(), "none")
 	for _, verb := range []string{"cdxj", "jsonl", "bulk", "wacz", "parquet"} {
 		output := filepath.Join(missing, "x.parquet")
@@ -47,7 +50,8 @@ func TestExport(t *testing.T) {
 	s := httptest.NewServer(api.New(brokenNode{}, api.Options{}))
 	defer s.Close()
 	broken := filepath.Join(t.TempDir(), "broken.cdxj")
-	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t, command.ExitError, "", "is incomplete")
+	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t,
+		command.ExitError, "", "is incomplete")
 	if entries, _ := os.ReadDir(filepath.Dir(broken)); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}

@@ -62,7 +62,8 @@ func TestHelp(t *testing.T) {
 // checkExample parses the part of a line of the shell that is this program's.
 func checkExample(t *testing.T, parser *kong.Kong, line string) {
 	t.Helper()
-	for part := range strings.SplitSeq(strings.NewReplacer("source <(", "", ")", "").Replace(line), "|") {
+	for part := range strings.SplitSeq(strings.NewReplacer("source <(", "", ")", "").Replace(line),
+		"|") {
 		words := strings.Fields(strings.ReplaceAll(part, "'", ""))
 		if len(words) == 0 || words[0] != "crawlnode" {
 			continue
@@ -83,8 +84,10 @@ func checkExample(t *testing.T, parser *kong.Kong, line string) {
 func TestHelpOfTheWhole(t *testing.T) {
 	t.Parallel()
 	r := run(t, "", "--help")
-	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "nodes rotate-key", "urls why", "hosts show",
-		"pause", "resume", "scope test", "keygen", "doctor", "config print", "completion", "simweb", "man", "version"} {
+	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list",
+		"nodes drain", "nodes forget", "nodes rotate-key", "urls why", "hosts show",
+		"pause", "resume", "scope test", "keygen", "doctor", "config print", "completion", "simweb",
+		"man", "version"} {
 		r.want(t, command.ExitOK, "  "+verb+" ", "")
 	}
 	for _, hidden := range []string{"  bench", "  reference"} {
@@ -92,7 +95,8 @@ func TestHelpOfTheWhole(t *testing.T) {
 			t.Errorf("help lists %s", hidden)
 		}
 	}
-	if run(t, "", "help").out != r.out || run(t, "", "help", "seeds", "add").out != run(t, "", "seeds", "add", "--help").out {
+	if run(t, "", "help").out != r.out ||
+		run(t, "", "help", "seeds", "add").out != run(t, "", "seeds", "add", "--help").out {
 		t.Error("help shows something else than --help")
 	}
 	r = run(t, "", "start", "--help")

@@ -26,7 +26,8 @@ type keygenVerb struct {
 // Help opens the verb's help.
 func (*keygenVerb) Help() string {
 	return command.Examples("crawlnode keygen cluster.key",
-		"crawlnode --http 0.0.0.0:27295 --gossip 0.0.0.0:27296 --rpc 0.0.0.0:27297 --cluster-key-file cluster.key",
+		"crawlnode --http 0.0.0.0:27295 --gossip 0.0.0.0:27296 --rpc 0.0.0.0:27297 --cluster-key-file "+
+			"cluster.key",
 		"crawlnode keygen --role read --expires 720h cluster.key > metrics.token",
 		"crawlnode keygen --bot bot.pem") + `
 
@@ -50,7 +51,9 @@ func (v *keygenVerb) Run(_ context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
-	fmt.Fprintf(env.Stdout, "%s: a new cluster key, fingerprint %s; give it to every node with --cluster-key-file\n", v.File, fingerprint)
+	fmt.Fprintf(env.Stdout,
+		"%s: a new cluster key, fingerprint %s; give it to every node with --cluster-key-file\n", v.File,
+		fingerprint)
 	return command.ExitOK
 }
 
@@ -70,7 +73,8 @@ func (v *keygenVerb) newBotKey(env *Env) int {
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
-	fmt.Fprintf(env.Stdout, "%s: a new bot key, id %s; give it to every node with --bot-key, and publish it: crawlnode bot directory --bot-key %s\n", v.File, id, v.File)
+	fmt.Fprintf(env.Stdout, "%s: a new bot key, id %s; give it to every node with --bot-key, "+
+		"and publish it: crawlnode bot directory --bot-key %s\n", v.File, id, v.File)
 	return command.ExitOK
 }
 
@@ -86,7 +90,9 @@ func (v *keygenVerb) newToken(env *Env) int {
 		return env.Fail(exitCode(err), "%v", err)
 	}
 	fmt.Fprintln(env.Stdout, text)
-	fmt.Fprintf(env.Stderr, "token %s, role %s, until %s; end it earlier with: crawlnode tokens revoke %s\n", token.ID, token.Role, token.Expires.Format(time.RFC3339), token.ID)
+	fmt.Fprintf(env.Stderr,
+		"token %s, role %s, until %s; end it earlier with: crawlnode tokens revoke %s\n", token.ID,
+		token.Role, token.Expires.Format(time.RFC3339), token.ID)
 	return command.ExitOK
 }
 

@@ -125,7 +125,8 @@ func Main(ctx context.Context, args []string, env Env) int {
 func newParser(env *Env, exit func(int)) *kong.Kong {
 	parser, err := kong.New(new(grammar),
 		kong.Name("crawlnode"),
-		kong.Description("A peer-to-peer web crawler: every node is equal, hosts are spread over the nodes, and no node's loss loses a URL."),
+		kong.Description("A peer-to-peer web crawler: every node is equal, "+
+			"hosts are spread over the nodes, and no node's loss loses a URL."),
 		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(exit),
 		kong.Help(help.Print),
@@ -238,8 +239,11 @@ func emptyFlags(parsed *kong.Context) error {
 			continue
 		}
 		k := f.Target.Kind()
-		if (k == reflect.String || k == reflect.Slice) && f.Target.Len() == 0 || slices.Equal(textsOf(f.Target), []string{""}) {
-			problems = append(problems, fmt.Errorf("--%s: is empty: is a variable not set? give a value, or leave the flag out", f.Name))
+		if (k == reflect.String || k == reflect.Slice) && f.Target.Len() == 0 ||
+			slices.Equal(textsOf(f.Target), []string{""}) {
+			problems = append(problems,
+				fmt.Errorf("--%s: is empty: is a variable not set? give a value, or leave the flag out",
+					f.Name))
 		}
 	}
 	return errors.Join(problems...)
@@ -253,7 +257,9 @@ func textsOf(v reflect.Value) []string {
 
 // Help gives the examples of the whole.
 func (*grammar) Help() string {
-	return command.Examples("crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500", "crawlnode --name n1 --contact me@example.org")
+	return command.Examples(
+		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
+		"crawlnode --name n1 --contact me@example.org")
 }
 
 type versionVerb struct{}
@@ -265,7 +271,8 @@ func (versionVerb) Help() string {
 
 func (versionVerb) Run(_ context.Context, env *Env) int {
 	protocol, format := node.Versions()
-	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	fmt.Fprintf(env.Stdout, "commit %s, protocol %d, data format %d\n", commit(), protocol, format)
 	return command.ExitOK
 }

@@ -9,7 +9,8 @@ import (
 	"crawlnode/cli/command"
 )
 
-// TestMissingFiles: a file or a folder that is named and not there is wrong use, whatever the verb, and nothing is made for it.
+// TestMissingFiles: a file or a folder that is named and not there is wrong use, whatever the verb,
+// and nothing is made for it.
 func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")

@@ -50,7 +50,8 @@ func serveWeb(t *testing.T, c simweb.Config) (*simweb.Web, *simweb.Server) {
 // nodeFlags are those of a node that crawls a synthetic web.
 func nodeFlags(t *testing.T, server *simweb.Server) []string {
 	return []string{
-		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "data"),
+		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir",
+		filepath.Join(t.TempDir(), "data"),
 		"--allow-net", "127.0.0.0/8", "--dns", server.DNS.String(), "--delay", "5ms",
 	}
 }
@@ -58,7 +59,8 @@ func nodeFlags(t *testing.T, server *simweb.Server) []string {
 // TestCrawl crawls a small web to its end and finds all of it, politely.
 func TestCrawl(t *testing.T) {
 	t.Parallel()
-	web, server := serveWeb(t, simweb.Config{Seed: 3, Hosts: 4, PagesPerHost: 8, PageBytes: 2000, Delay: 5 * time.Millisecond})
+	web, server := serveWeb(t,
+		simweb.Config{Seed: 3, Hosts: 4, PagesPerHost: 8, PageBytes: 2000, Delay: 5 * time.Millisecond})
 	args := append([]string{"crawl"}, web.Seeds()...)
 	args = append(args, nodeFlags(t, server)...)
 	r := run(t, "", args...)
@@ -66,8 +68,10 @@ func TestCrawl(t *testing.T) {
 	if report := web.Report(); report.Err() != nil {
 		t.Errorf("%v\n%+v\n%s", report.Err(), report, r.errout)
 	}
-	run(t, "", "cat", web.Seeds()[0], "--data-dir", args[slices.Index(args, "--data-dir")+1]).want(t, command.ExitOK, "<html", "") // as it says at the end
-	again := run(t, "", args...)                                                                                                   // the same command finds nothing new
+	// as it says at the end
+	run(t, "", "cat", web.Seeds()[0], "--data-dir", args[slices.Index(args, "--data-dir")+1]).want(t,
+		command.ExitOK, "<html", "")
+	again := run(t, "", args...) // the same command finds nothing new
 	again.want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	if report := web.Report(); report.Duplicates > 0 {
 		t.Errorf("the second run fetched %d pages again", report.Duplicates)
@@ -79,10 +83,12 @@ func TestCrawl(t *testing.T) {
 func TestCrawlGoesOn(t *testing.T) {
 	t.Parallel()
 	const delay = 100 * time.Millisecond
-	web, server := serveWeb(t, simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 30, Skew: -1, PageBytes: 1000, Delay: delay})
+	web, server := serveWeb(t,
+		simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 30, Skew: -1, PageBytes: 1000, Delay: delay})
 	flags := replaced(nodeFlags(t, server), "--delay", delay.String())
 	for _, seeds := range [][]string{web.Seeds()[:1], web.Seeds()} {
-		run(t, "", append(append([]string{"crawl"}, seeds...), flags...)...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
+		run(t, "", append(append([]string{"crawl"}, seeds...), flags...)...).want(t, command.ExitOK,
+			"ended: frontier_exhausted", "")
 	}
 	if report := web.Report(); report.Err() != nil {
 		t.Errorf("%v\n%+v", report.Err(), report)
@@ -98,18 +104,19 @@ func TestCrawlInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var once sync.Once // the first page turns into signals
-	web, server := serveWeb(t, simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 15, PageBytes: 1000, Delay: 5 * time.Millisecond,
-		OnRequest: func(r simweb.Request) {
-			if r.Status == 200 && !strings.HasSuffix(r.URL, "/robots.txt") {
-				once.Do(func() {
-					if err := os.WriteFile(settings, []byte("log-level: info\n"), 0o600); err != nil {
-						t.Error(err)
-					}
-					signals <- syscall.SIGHUP // which is shown at the level "info" only
-					signals <- syscall.SIGTERM
-				})
-			}
-		}})
+	web, server := serveWeb(t,
+		simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 15, PageBytes: 1000, Delay: 5 * time.Millisecond,
+			OnRequest: func(r simweb.Request) {
+				if r.Status == 200 && !strings.HasSuffix(r.URL, "/robots.txt") {
+					once.Do(func() {
+						if err := os.WriteFile(settings, []byte("log-level: info\n"), 0o600); err != nil {
+							t.Error(err)
+						}
+						signals <- syscall.SIGHUP // which is shown at the level "info" only
+						signals <- syscall.SIGTERM
+					})
+				}
+			}})
 	args := append([]string{"crawl"}, web.Seeds()...)
 	args = append(append(args, nodeFlags(t, server)...), "--config", settings)
 	var out, errout bytes.Buffer
@@ -117,7 +124,8 @@ func TestCrawlInterrupted(t *testing.T) {
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errout, Signals: signals,
 		Lookup: func(string) (string, bool) { return "", false }, Executable: os.Args[0], Version: "test",
 	})
-	result{code, out.String(), errout.String()}.want(t, command.ExitInterrupted, "interrupted: the same command goes on", "settings reloaded")
+	result{code, out.String(), errout.String()}.want(t, command.ExitInterrupted,
+		"interrupted: the same command goes on", "settings reloaded")
 	run(t, "", args...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	report := web.Report()
 	if err := report.ErrButDuplicates(); err != nil {
@@ -153,7 +161,8 @@ func TestSignals(t *testing.T) {
 			errout := &watchedBuffer{want: "stop", seen: make(chan struct{})}
 			env := Env{
 				Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: errout,
-				Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test",
+				Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+				Executable: "crawlnode", Version: "test",
 			}
 			ended := make(chan int, 1)
 			dir, secrets := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "secrets")
@@ -162,7 +171,8 @@ func TestSignals(t *testing.T) {
 			}
 			t.Cleanup(func() { awaitUnlocked(t, dir) }) // a process that is forced ends with what still runs
 			go func() {
-				ended <- Main(context.Background(), append(append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), "--data-dir", dir, "--secrets", secrets), env)
+				ended <- Main(context.Background(), append(append([]string{"start", "--name",
+					"n1"}, nodeFlags(t, server)...), "--data-dir", dir, "--secrets", secrets), env)
 			}()
 			<-errout.seen // the banner stands there
 			for _, sig := range tc.signals {
@@ -171,12 +181,16 @@ func TestSignals(t *testing.T) {
 			if code := <-ended; code != tc.code {
 				t.Errorf("exit code %d, want %d:\n%s", code, tc.code, errout.text())
 			}
-			if i := slices.Index(tc.signals, os.Signal(syscall.SIGHUP)); i >= 0 && !strings.Contains(errout.text(), "settings reloaded") {
+			if i := slices.Index(tc.signals, os.Signal(syscall.SIGHUP)); i >= 0 &&
+				!strings.Contains(errout.text(), "settings reloaded") {
 				t.Errorf("SIGHUP was not obeyed:\n%s", errout.text())
-			} else if again := strings.Contains(errout.text(), "the secrets were read again"); again != (i >= 0) || strings.Contains(errout.text(), "hunter2") {
+			} else if again := strings.Contains(errout.text(), "the secrets were read again"); again !=
+				(i >= 0) ||
+				strings.Contains(errout.text(), "hunter2") {
 				t.Errorf("the secrets were read again: %v:\n%s", again, errout.text())
 			}
-			for _, want := range []string{"node", "cluster", "dashboard", "gossip", "rpc", "data", "security", "add a node", "add work"} {
+			for _, want := range []string{"node", "cluster", "dashboard", "gossip", "rpc", "data",
+				"security", "add a node", "add work"} {
 				if !strings.Contains(errout.text(), "  "+want+" ") {
 					t.Errorf("the banner lacks %q:\n%s", want, errout.text())
 				}
@@ -230,7 +244,8 @@ func TestDemo(t *testing.T) {
 		t.Skip("on request: starts four processes and moves a cluster's partitions three times")
 	}
 	t.Parallel()
-	r := run(t, "", "demo", "--hosts", "12", "--pages-per-host", "12", "--delay", "30ms", "--partitions", "512", "--timeout", "3m")
+	r := run(t, "", "demo", "--hosts", "12", "--pages-per-host", "12", "--delay", "30ms",
+		"--partitions", "512", "--timeout", "3m")
 	r.want(t, command.ExitOK, "everything holds", "")
 	t.Logf("%s%s", r.errout, r.out)
 }
@@ -254,7 +269,11 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{env: env, cfg: cfg, reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }}
+	s := &session{
+		env:    env,
+		cfg:    cfg,
+		reload: func() (config.Config, error) { return v.Load(env, v.Flags()) },
+	}
 	s.log, s.level = newLogger(env, &s.cfg)
 	for _, step := range []struct{ file, want, level string }{
 		{"fetchers: 9\nlog-level: warn\n", "", "WARN"}, // which the message is not shown at
@@ -265,8 +284,11 @@ func TestReload(t *testing.T) {
 		b.Reset()
 		write(step.file)
 		s.obeyReload()
-		if got := strings.ReplaceAll(b.String(), `"settings":["fetchers"]`, "settings=[fetchers]"); !strings.Contains(got, step.want) || s.level.Level().String() != step.level {
-			t.Errorf("%q: level %v, want %s, and %q in %s", step.file, s.level.Level(), step.level, step.want, got)
+		if got := strings.ReplaceAll(b.String(), `"settings":["fetchers"]`,
+			"settings=[fetchers]"); !strings.Contains(got, step.want) ||
+			s.level.Level().String() != step.level {
+			t.Errorf("%q: level %v, want %s, and %q in %s", step.file, s.level.Level(), step.level,
+				step.want, got)
 		}
 	}
 }

@@ -17,7 +17,8 @@ type nodesListVerb struct {
 
 // Help gives the examples of the verb.
 func (*nodesListVerb) Help() string {
-	return command.Examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o wide") + `
+	return command.Examples("crawlnode nodes list",
+		"crawlnode nodes list --addr 127.0.0.1:27305 -o wide") + `
 
 wide adds version, process id, time since the start, queue, pages, memory, free
 disk space, all addresses, and why a node does not fetch.`

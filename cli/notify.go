@@ -24,7 +24,8 @@ func newNotifier(env *Env) *notifier {
 	n := &notifier{socket: socket}
 	pid, _ := env.Lookup("WATCHDOG_PID")
 	every, _ := env.Lookup("WATCHDOG_USEC")
-	if usec, err := strconv.ParseInt(every, 10, 64); err == nil && usec > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+	if usec, err := strconv.ParseInt(every, 10, 64); err == nil && usec > 0 &&
+		(pid == "" || pid == strconv.Itoa(os.Getpid())) {
 		n.watchdog = time.Duration(usec) * time.Microsecond
 	}
 	return n
@@ -35,7 +36,11 @@ const readyLook = 100 * time.Millisecond
 
 // run says READY=1 when /readyz would, STOPPING=1 when leaving is closed or ctx
 // ends, and answers the watchdog as long as the node can say whether it is ready.
-func (n *notifier) run(ctx context.Context, readiness func() (bool, string), leaving <-chan struct{}) {
+func (n *notifier) run(
+	ctx context.Context,
+	readiness func() (bool, string),
+	leaving <-chan struct{},
+) {
 	told := false
 	for lastAlive := (time.Time{}); ; {
 		if ready, _ := readiness(); ready && !told {
@@ -73,7 +78,8 @@ func (n *notifier) look() time.Duration {
 
 // tell sends one datagram.
 func (n *notifier) tell(lines string) {
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"}) // @ stands for the abstract ones
+	// @ stands for the abstract ones
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
 	if err != nil {
 		return
 	}

@@ -66,7 +66,9 @@ func TestNoNotifier(t *testing.T) {
 		t.Error("tells nobody")
 	}
 	env := map[string]string{"NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "30000", "WATCHDOG_PID": "1"}
-	if n := newNotifier(&Env{Lookup: func(k string) (string, bool) { v, ok := env[k]; return v, ok }}); n.watchdog != 0 {
+	if n := newNotifier(&Env{
+		Lookup: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	}); n.watchdog != 0 {
 		t.Error("answers a watchdog that is another process's")
 	}
 }

@@ -56,7 +56,8 @@ func (s *session) open() (stops, code int) {
 			if stops++; stops > 1 {
 				return stops, command.ExitForced
 			}
-			s.log.Info("stopping, while the data are being opened; a second signal stops at once", "signal", sig.String())
+			s.log.Info("stopping, while the data are being opened; a second signal stops at once", "signal",
+				sig.String())
 			limit = time.After(openGrace)
 		}
 	}

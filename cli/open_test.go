@@ -27,7 +27,8 @@ func TestSignalsBeforeTheNodeRuns(t *testing.T) {
 	typed, keyboard := io.Pipe() // nobody types
 	t.Cleanup(func() { _ = keyboard.Close() })
 	node := func(verb string, more ...string) []string {
-		return append([]string{verb, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		return append([]string{verb, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc",
+			"127.0.0.1:0",
 			"--data-dir", dir, "--contact", "a@example.org"}, more...)
 	}
 	for name, tc := range map[string]struct {
@@ -36,12 +37,15 @@ func TestSignalsBeforeTheNodeRuns(t *testing.T) {
 		says    string
 		args    []string
 	}{
-		"start":             {1, command.ExitOK, "while the data are being opened", node("start")},
-		"start, forced":     {2, command.ExitForced, "while the data are being opened", node("start")},
-		"crawl":             {1, command.ExitInterrupted, "", node("crawl", "https://a.example/")},
-		"seeds of start":    {1, command.ExitInterrupted, "nothing was begun", node("start", "--seeds", "-")},
-		"seeds of crawl":    {1, command.ExitInterrupted, "nothing was begun", node("crawl", "https://a.example/", "--seeds", "-")},
-		"seeds of seed add": {1, command.ExitInterrupted, "nothing was begun", []string{"seeds", "add", "-", "--addr", "127.0.0.1:1"}},
+		"start":         {1, command.ExitOK, "while the data are being opened", node("start")},
+		"start, forced": {2, command.ExitForced, "while the data are being opened", node("start")},
+		"crawl":         {1, command.ExitInterrupted, "", node("crawl", "https://a.example/")},
+		"seeds of start": {1, command.ExitInterrupted, "nothing was begun",
+			node("start", "--seeds", "-")},
+		"seeds of crawl": {1, command.ExitInterrupted, "nothing was begun",
+			node("crawl", "https://a.example/", "--seeds", "-")},
+		"seeds of seed add": {1, command.ExitInterrupted, "nothing was begun",
+			[]string{"seeds", "add", "-", "--addr", "127.0.0.1:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,10 +55,14 @@ func TestSignalsBeforeTheNodeRuns(t *testing.T) {
 			}
 			var errout bytes.Buffer
 			begun := time.Now()
-			code := Main(context.Background(), tc.args, Env{Stdin: typed, Stdout: &bytes.Buffer{}, Stderr: &errout,
-				Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"})
-			if code != tc.code || !strings.Contains(errout.String(), tc.says) || time.Since(begun) > slack(openGrace+5*time.Second) {
-				t.Errorf("exit code %d after %v, want %d and %q:\n%s", code, time.Since(begun), tc.code, tc.says, errout.String())
+			code := Main(context.Background(), tc.args,
+				Env{Stdin: typed, Stdout: &bytes.Buffer{}, Stderr: &errout,
+					Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+					Executable: "crawlnode", Version: "test"})
+			if code != tc.code || !strings.Contains(errout.String(), tc.says) ||
+				time.Since(begun) > slack(openGrace+5*time.Second) {
+				t.Errorf("exit code %d after %v, want %d and %q:\n%s", code, time.Since(begun), tc.code,
+					tc.says, errout.String())
 			}
 		})
 	}

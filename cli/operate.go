@@ -37,7 +37,8 @@ type nodesDrainVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*nodesDrainVerb) Help() string {
-	return command.Examples("crawlnode nodes drain n3", "crawlnode nodes drain 5f0c2a9e41b7d386 --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes drain n3",
+		"crawlnode nodes drain 5f0c2a9e41b7d386 --addr 127.0.0.1:27305") + `
 
 The node finishes its open fetches, hands its partitions over, leaves the
 cluster and ends, as it does on SIGTERM. Started again it joins again.`
@@ -47,7 +48,9 @@ func (v *nodesDrainVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.DrainNode(ctx, v.Node)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s drains: it hands its partitions over and ends; watch it with crawlnode status\n", nodeText(n))
+			fmt.Fprintf(env.Stdout,
+				"%s drains: it hands its partitions over and ends; watch it with crawlnode status\n",
+				nodeText(n))
 		}
 		return err
 	})
@@ -62,7 +65,8 @@ type nodesWeightVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*nodesWeightVerb) Help() string {
-	return command.Examples("crawlnode nodes weight n3 4", "crawlnode nodes weight 5f0c2a9e41b7d386 1 --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes weight n3 4",
+		"crawlnode nodes weight 5f0c2a9e41b7d386 1 --addr 127.0.0.1:27305") + `
 
 A node owns partitions in proportion to its weight: one of weight 4 owns four
 times as many as one of weight 1. The partitions that have another owner by it
@@ -77,7 +81,8 @@ func (v *nodesWeightVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.WeighNode(ctx, v.Node, v.Weight)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s has weight %d from the next view of the members on: partitions move then; watch with crawlnode nodes list\n", nodeText(n), v.Weight)
+			fmt.Fprintf(env.Stdout, "%s has weight %d from the next view of the members on: "+
+				"partitions move then; watch with crawlnode nodes list\n", nodeText(n), v.Weight)
 		}
 		return err
 	})
@@ -92,7 +97,8 @@ type nodesZoneVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*nodesZoneVerb) Help() string {
-	return command.Examples("crawlnode nodes zone n3 rack-7", "crawlnode nodes zone n3 --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes zone n3 rack-7",
+		"crawlnode nodes zone n3 --addr 127.0.0.1:27305") + `
 
 The copies of a partition are on nodes of different zones while there are enough
 zones, so that what fails together, such as a rack, never has all of them. No
@@ -105,7 +111,9 @@ func (v *nodesZoneVerb) Run(ctx context.Context, env *Env) int {
 	zone := ""
 	if v.Zone != nil {
 		if zone = *v.Zone; zone == "" {
-			return env.Fail(command.ExitUsage, "nodes zone: the name is empty: is a variable not set? Leave it out to take %s out of its zone", v.Node)
+			return env.Fail(command.ExitUsage,
+				"nodes zone: the name is empty: is a variable not set? Leave it out to take %s out of its zone",
+				v.Node)
 		}
 	}
 	if err := (crawl.PlaceChange{Zone: &zone}).Check(); err != nil {
@@ -114,7 +122,10 @@ func (v *nodesZoneVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.ZoneNode(ctx, v.Node, zone)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s is in %s from the next view of the members on: missing copies are made then; watch with crawlnode nodes list\n", nodeText(n), plaintext.Escape(crawl.ZoneText(zone)))
+			fmt.Fprintf(env.Stdout,
+				"%s is in %s from the next view of the members on: missing copies are made then; "+
+					"watch with crawlnode nodes list\n",
+				nodeText(n), plaintext.Escape(crawl.ZoneText(zone)))
 		}
 		return err
 	})
@@ -129,7 +140,8 @@ type nodesForgetVerb struct {
 
 // Help gives the examples of the verb and its consequences.
 func (*nodesForgetVerb) Help() string {
-	return command.Examples("crawlnode nodes forget n3", "crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes forget n3",
+		"crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
 
 Forget a node only if it is dead and its data will never be used again. The
 others then continue without waiting for it: it counts for no majority any
@@ -142,7 +154,8 @@ is refused; drain it. Do not forget a node that can be started again: start it.`
 func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 	if !v.Yes {
 		if !command.IsTerminal(env.Stdin) {
-			return env.Fail(command.ExitUsage, "nodes forget asks for confirmation on a terminal; there is none here: give --yes")
+			return env.Fail(command.ExitUsage,
+				"nodes forget asks for confirmation on a terminal; there is none here: give --yes")
 		}
 		if code := v.ask(ctx, env, v.fits); code != command.ExitOK {
 			return code
@@ -156,7 +169,9 @@ func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.ForgetNode(ctx, v.Node)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s is forgotten: the others continue without it; watch them with crawlnode status\n", nodeText(n))
+			fmt.Fprintf(env.Stdout,
+				"%s is forgotten: the others continue without it; watch them with crawlnode status\n",
+				nodeText(n))
 		}
 		return err
 	})
@@ -180,9 +195,11 @@ func (v *nodesForgetVerb) fits(ctx context.Context, c *client.Client) error {
 		}
 	}
 	if answers {
-		return &client.Error{Addr: v.Addr, Code: http.StatusConflict, Detail: fmt.Sprintf("forget %s: it answers: drain it (crawlnode nodes drain), which loses nothing", v.Node)}
+		return &client.Error{Addr: v.Addr, Code: http.StatusConflict, Detail: fmt.Sprintf(
+			"forget %s: it answers: drain it (crawlnode nodes drain), which loses nothing", v.Node)}
 	}
-	return &client.Error{Addr: v.Addr, Code: http.StatusNotFound, Detail: fmt.Sprintf("forget %s: %v: crawlnode nodes list shows those that there are", v.Node, crawl.ErrUnknownNode)}
+	return &client.Error{Addr: v.Addr, Code: http.StatusNotFound, Detail: fmt.Sprintf(
+		"forget %s: %v: crawlnode nodes list shows those that there are", v.Node, crawl.ErrUnknownNode)}
 }
 
 // confirmed reads one line and says whether it is what was asked for.
@@ -235,7 +252,8 @@ func (r *remote) control(ctx context.Context, env *Env, action string) int {
 		}
 		fmt.Fprintf(env.Stdout, "crawl: %s\n", plaintext.Escape(report.State))
 		if len(report.Untold) > 0 {
-			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(report.Untold, ", "))
+			env.Fail(0, "did not answer and will follow when they can be reached: %s",
+				strings.Join(report.Untold, ", "))
 		}
 		return nil
 	})

@@ -88,19 +88,25 @@ func TestOperate(t *testing.T) {
 		{"pause", command.ExitOK, "crawl: paused\n", `will follow when they can be reached: n2\x1b`},
 		{"resume", command.ExitCluster, "", "resume: refused: the crawl is not paused"},
 	} {
-		run(t, "id-2\n", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
+		run(t, "id-2\n", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out,
+			tc.errout)
 	}
-	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause", "resume"} {
-		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
+	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause",
+		"resume"} {
+		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError,
+			"", "nobody answers at 127.0.0.1:1")
 	}
-	run(t, "", "nodes", "zone", "n1", "", "--addr", addr).want(t, command.ExitUsage, "", "is a variable not set?")
-	run(t, "", "nodes", "forget", "--help").want(t, command.ExitOK, "Forget a node only if it is dead", "")
+	run(t, "", "nodes", "zone", "n1", "", "--addr", addr).want(t, command.ExitUsage, "",
+		"is a variable not set?")
+	run(t, "", "nodes", "forget", "--help").want(
+		t, command.ExitOK, "Forget a node only if it is dead", "")
 }
 
 func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
-		"n3\n": true, " n3 \r\n": true, "n3": true, "n33\n": false, "": false, "\n": false, "y\n": false, "n1\nn3\n": false,
+		"n3\n": true, " n3 \r\n": true, "n3": true, "n33\n": false, "": false, "\n": false, "y\n": false,
+		"n1\nn3\n":                         false,
 		strings.Repeat(" ", 2000) + "n3\n": false,
 	} {
 		if got := confirmed(strings.NewReader(in), "n3"); got != want {
@@ -113,9 +119,11 @@ func TestConfirmed(t *testing.T) {
 func TestRotateKeyNeedsAKey(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "new.key")
-	run(t, "", "nodes", "rotate-key", file).want(t, command.ExitUsage, "", "make one with: crawlnode keygen")
+	run(t, "", "nodes", "rotate-key", file).want(t, command.ExitUsage, "",
+		"make one with: crawlnode keygen")
 	run(t, "", "keygen", file).want(t, command.ExitOK, "", "")
-	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
+	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(
+		t, command.ExitError, "", "nobody answers")
 }
 
 func (fakeNode) StopMember(_ context.Context, id crawl.NodeID) error {
@@ -123,7 +131,10 @@ func (fakeNode) StopMember(_ context.Context, id crawl.NodeID) error {
 }
 
 func (fakeNode) StopAll(context.Context) (crawl.StopReport, error) {
-	return crawl.StopReport{Stopping: []crawl.NodeRef{{ID: "id-2", Name: "far"}}, Unanswered: []string{"n9"}}, nil
+	return crawl.StopReport{
+		Stopping:   []crawl.NodeRef{{ID: "id-2", Name: "far"}},
+		Unanswered: []string{"n9"},
+	}, nil
 }
 
 // TestStop: what an operator reads about nodes that do not stop. That they do is tested with
@@ -136,13 +147,16 @@ func TestStop(t *testing.T) {
 		code        int
 		out, errout string
 	}{
-		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n", "n9 did not take the order, so it still runs unless it was dead before"},
+		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n",
+			"n9 did not take the order, so it still runs unless it was dead before"},
 		{"--timeout 0s", command.ExitUsage, "", "no time to wait"},
 		{"--data-dir " + dir, command.ExitUsage, "", "this is not the data directory of a node"},
 	} {
-		run(t, "", append(append([]string{"stop"}, strings.Fields(tc.args)...), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
+		run(t, "", append(append([]string{"stop"}, strings.Fields(tc.args)...), "--addr", addr)...).want(
+			t, tc.code, tc.out, tc.errout)
 	}
-	run(t, "", "stop", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
+	run(t, "", "stop", "--addr", "127.0.0.1:1").want(t, command.ExitError, "",
+		"nobody answers at 127.0.0.1:1")
 }
 
 // TestForgetLooksFirst: on a terminal a node that there is not, or that answers, is no question.
@@ -151,9 +165,16 @@ func TestForgetLooksFirst(t *testing.T) {
 	addr := fakeAddr(t)
 	c := client.New(client.Options{Addr: addr})
 	defer c.Close()
-	for node, want := range map[string]int{"n9": command.ExitUsage, "n1": command.ExitCluster, "id-1": command.ExitCluster, "n3": 0, "id-2": 0} {
+	for node, want := range map[string]int{
+		"n9":   command.ExitUsage,
+		"n1":   command.ExitCluster,
+		"id-1": command.ExitCluster,
+		"n3":   0,
+		"id-2": 0,
+	} {
 		v := nodesForgetVerb{Node: node}
-		if err := v.fits(t.Context(), c); (err != nil) != (want != 0) || err != nil && answerCode(err) != want {
+		if err := v.fits(t.Context(), c); (err != nil) != (want != 0) ||
+			err != nil && answerCode(err) != want {
 			t.Errorf("%s: %v, want code %d", node, err, want)
 		}
 	}

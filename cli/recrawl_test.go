@@ -51,7 +51,10 @@ func (n *recrawled) ExplainURL(_ context.Context, u string, _ int) (*crawl.URLRe
 
 func (n *recrawled) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
 	lines := map[string][]crawl.URLLine{
-		"a.test":   {{URL: "http://a.test/1", State: crawl.ListDone}, {URL: "http://a.test/2", State: crawl.ListFailed}, {URL: "http://a.test/3", State: crawl.ListSkipped}, {URL: "http://a.test/4", State: crawl.ListQueued}},
+		"a.test": {{URL: "http://a.test/1", State: crawl.ListDone},
+			{URL: "http://a.test/2", State: crawl.ListFailed},
+			{URL: "http://a.test/3", State: crawl.ListSkipped},
+			{URL: "http://a.test/4", State: crawl.ListQueued}},
 		"out.test": {{URL: "http://out.test/excluded", State: crawl.ListDone}},
 	}[q.Host]
 	next := "second"
@@ -77,7 +80,8 @@ func TestURLsRecrawl(t *testing.T) {
 		{"--host a.test --match *", "", command.ExitOK, "urls: 2 queued again", "", "/1 /2"},
 		{"http://a.test/1 http://a.test/queued", "", command.ExitOK, "urls: 1 queued again, 1 waiting already\n", "", "/1 /queued"},
 		{"-", "http://a.test/1\n# no\nhttp://a.test/5\n", command.ExitOK, "urls: 2 queued again", "", "/1 /5"},
-		{"http://a.test/1 http://a.test/unknown http://a.test/excluded", "", command.ExitOK, "urls: 1 queued again", "http://a.test/unknown: is not known", "/1 /unknown /excluded"},
+		{"http://a.test/1 http://a.test/unknown http://a.test/excluded", "", command.ExitOK,
+			"urls: 1 queued again", "http://a.test/unknown: is not known", "/1 /unknown /excluded"},
 		{"http://a.test/excluded", "", command.ExitUsage, "", "is out of scope: --exclude *excluded*", "/excluded"},
 		{"http://a.test/unknown", "", command.ExitUsage, "", "none of the URLs is known", "/unknown"},
 		{"--host out.test", "", command.ExitUsage, "", "the 1 URL that matches is out of scope by now", "/excluded"},
@@ -90,7 +94,8 @@ func TestURLsRecrawl(t *testing.T) {
 	} {
 		n := &recrawled{}
 		s := httptest.NewServer(api.New(n, api.Options{}))
-		r := run(t, tc.stdin, append(append([]string{"urls", "recrawl"}, strings.Fields(tc.args)...), "--addr", s.Listener.Addr().String())...)
+		r := run(t, tc.stdin, append(append([]string{"urls", "recrawl"}, strings.Fields(tc.args)...),
+			"--addr", s.Listener.Addr().String())...)
 		s.Close()
 		r.want(t, tc.code, tc.out, tc.errout)
 		var paths []string
@@ -112,7 +117,8 @@ func TestURLsRecrawlWaits(t *testing.T) {
 	n := &recrawled{busy: 1}
 	s := httptest.NewServer(api.New(n, api.Options{}))
 	defer s.Close()
-	run(t, "", "urls", "recrawl", "--host", "a.test", "--addr", s.Listener.Addr().String()).want(t, command.ExitOK, "urls: 2 queued again, 1 waiting already\n", "")
+	run(t, "", "urls", "recrawl", "--host", "a.test", "--addr", s.Listener.Addr().String()).want(t,
+		command.ExitOK, "urls: 2 queued again, 1 waiting already\n", "")
 	if len(n.asked) != 2 {
 		t.Errorf("asked for %+v", n.asked)
 	}

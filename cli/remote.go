@@ -19,7 +19,11 @@ type source struct {
 
 func (r *remote) dial(env *Env) (*client.Client, error) { return r.Dial(env) }
 
-func (r *remote) ask(ctx context.Context, env *Env, f func(context.Context, *client.Client) error) int {
+func (r *remote) ask(
+	ctx context.Context,
+	env *Env,
+	f func(context.Context, *client.Client) error,
+) int {
 	return r.Ask(ctx, env, f)
 }
 

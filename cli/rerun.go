@@ -43,7 +43,8 @@ func (s *session) wasOver(ctx context.Context) bool {
 		s.seeds = onceMore(s.seeds)
 		return false
 	}
-	failed := commandLine(ownCommand(s.env.Executable), "urls", "list", "--state", "failed", "--data-dir", s.node.Info().DataDir)
+	failed := commandLine(ownCommand(s.env.Executable), "urls", "list", "--state", "failed",
+		"--data-dir", s.node.Info().DataDir)
 	s.env.Fail(0, "%s", overText(st, failed))
 	return true
 }
@@ -57,8 +58,8 @@ func onceMore(seeds []seedlist.Entry) []seedlist.Entry {
 	return again
 }
 
-// overText says that a crawl has ended, and what would set it running again. failed is the command that
-// lists what was given up.
+// overText says that a crawl has ended, and what would set it running again. failed is the command
+// that lists what was given up.
 func overText(st *crawl.Status, failed string) string {
 	when := ""
 	if at := st.Crawl.EndedAt; at != nil {
@@ -67,12 +68,17 @@ func overText(st *crawl.Status, failed string) string {
 	pages := plaintext.CountOf(st.Throughput.PagesTotal, "page")
 	switch *st.Crawl.FinishReason {
 	case crawl.FinishMaxPages:
-		return fmt.Sprintf("this crawl ended%s after %s, by --max-pages: it goes on with a higher limit, or with --max-pages 0", when, pages)
+		return fmt.Sprintf("this crawl ended%s after %s, by --max-pages: "+
+			"it goes on with a higher limit, or with --max-pages 0", when, pages)
 	case crawl.FinishMaxDuration:
-		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
+		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: "+
+			"it goes on with a higher limit, or with --max-duration 0s", when, pages)
 	}
 	if n := st.Fetch.GivenUpTotal; n > 0 {
-		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: %s says why; --again fetches the seeds once more", when, pages, plaintext.CountOf(n, "URL"), failed)
+		return fmt.Sprintf("this crawl ended%s: what it found was fetched, %s, or given up, %s: "+
+			"%s says why; --again fetches the seeds once more", when, pages, plaintext.CountOf(n, "URL"),
+			failed)
 	}
-	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; --again fetches the seeds once more and follows what is new there", when, pages)
+	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; "+
+		"--again fetches the seeds once more and follows what is new there", when, pages)
 }

@@ -27,12 +27,14 @@ func TestRerunWithOtherFlags(t *testing.T) {
 	again = append([]string{"start", "--exit-when-done"}, again[2:]...)
 	r := run(t, "", again...)
 	for _, want := range []string{
-		"--max-pages 5 (the crawl has: 3)", "--exclude *.zip (the crawl has: not set)", "--partitions 512 (the crawl has: 1024)",
+		"--max-pages 5 (the crawl has: 3)", "--exclude *.zip (the crawl has: not set)",
+		"--partitions 512 (the crawl has: 1024)",
 		"crawlnode crawl-config set 'exclude=*.zip' max-pages=5 --addr 127.0.0.1:",
 	} {
 		r.want(t, command.ExitOK, "", want)
 	}
-	if strings.Count(r.errout, "do not count") != 1 || strings.Contains(r.errout, "--allow-net 127.0.0.0/8 (") {
+	if strings.Count(r.errout, "do not count") != 1 ||
+		strings.Contains(r.errout, "--allow-net 127.0.0.0/8 (") {
 		t.Errorf("want one line, and nothing of what is the same:\n%s", r.errout)
 	}
 }
@@ -54,7 +56,8 @@ After a failure: TestRerunAfterAFailure. A node that is started again with other
 // over, other flags take effect and one line says which, and what cannot change is refused.
 func TestRerunOfCrawl(t *testing.T) {
 	t.Parallel()
-	web, server := serveWeb(t, simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 12, Skew: -1, PageBytes: 500})
+	web, server := serveWeb(t,
+		simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 12, Skew: -1, PageBytes: 500})
 	flags := nodeFlags(t, server)
 	seeds := web.Seeds()
 	const changed = "changed since the last run: "
@@ -69,14 +72,44 @@ func TestRerunOfCrawl(t *testing.T) {
 		twice int // pages that were fetched twice so far
 	}{
 		{name: "the first run", more: []string{seeds[0], "--max-pages", "3"}, ended: "ended: max_pages"},
-		{name: "the same command", more: []string{seeds[0], "--max-pages", "3"}, says: "after 3 pages, by --max-pages: it goes on with a higher limit", ended: "ended: max_pages"},
+		{
+			name:  "the same command",
+			more:  []string{seeds[0], "--max-pages", "3"},
+			says:  "after 3 pages, by --max-pages: it goes on with a higher limit",
+			ended: "ended: max_pages",
+		},
 		{name: "a higher limit and another scope", more: []string{seeds[0], "--max-pages", "5", "--exclude", "*.zip"},
 			says: changed + "--exclude *.zip (was: not set), --max-pages 5 (was: 3)", ended: "pages: 5 in"},
-		{name: "another politeness", more: []string{seeds[0], "--max-pages", "7", "--delay", "7ms"}, says: changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)", ended: "pages: 7 in"},
-		{name: "a contact", more: []string{seeds[0], "--max-pages", "8", "--contact", "me@example.org"}, says: "--contact me@example.org (was: not set)", ended: "pages: 8 in"},
-		{name: "what cannot change", more: []string{seeds[0], "--store", "none"}, code: command.ExitUsage, says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun"},
-		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--max-pages 0 (was: 8)", ended: "ended: frontier_exhausted"},
-		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "everything that it found was fetched, 12 pages; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
+		{
+			name:  "another politeness",
+			more:  []string{seeds[0], "--max-pages", "7", "--delay", "7ms"},
+			says:  changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)",
+			ended: "pages: 7 in",
+		},
+		{
+			name:  "a contact",
+			more:  []string{seeds[0], "--max-pages", "8", "--contact", "me@example.org"},
+			says:  "--contact me@example.org (was: not set)",
+			ended: "pages: 8 in",
+		},
+		{
+			name: "what cannot change",
+			more: []string{seeds[0], "--store", "none"},
+			code: command.ExitUsage,
+			says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun",
+		},
+		{
+			name:  "no limit",
+			more:  []string{seeds[0], "--max-pages", "0"},
+			says:  changed + "--max-pages 0 (was: 8)",
+			ended: "ended: frontier_exhausted",
+		},
+		{
+			name:  "over",
+			more:  []string{seeds[0], "--max-pages", "0"},
+			says:  "everything that it found was fetched, 12 pages; --again fetches the seeds once more",
+			ended: "ended: frontier_exhausted",
+		},
 		{name: "one more seed", more: seeds, ended: "ended: frontier_exhausted"},
 		{name: "again", more: append([]string{"--again"}, seeds...), ended: "ended: frontier_exhausted", twice: 2},
 	} {
@@ -86,9 +119,11 @@ func TestRerunOfCrawl(t *testing.T) {
 		if told == "" {
 			told = "nothing: it is no rerun, or has new work"
 		}
-		rows.add("| %02d %s | %d | %.1f | %s | %s | %d |", len(rows.rows)+1, step.name, step.code, time.Since(begun).Seconds(), told, step.ended, web.Report().Duplicates)
+		rows.add("| %02d %s | %d | %.1f | %s | %s | %d |", len(rows.rows)+1, step.name, step.code,
+			time.Since(begun).Seconds(), told, step.ended, web.Report().Duplicates)
 		r.want(t, step.code, step.ended, step.says)
-		if step.says == "" && (strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
+		if step.says == "" &&
+			(strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
 			t.Errorf("%s: it speaks of another run:\n%s", step.name, r.errout)
 		}
 		if report := web.Report(); report.Duplicates != step.twice {
@@ -100,8 +135,8 @@ func TestRerunOfCrawl(t *testing.T) {
 	}
 }
 
-// TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given again,
-// without a wait for the back-off of the first run, unless the server has asked for one.
+// TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given
+// again, without a wait for the back-off of the first run, unless the server has asked for one.
 //
 //race:meets
 func TestRerunAfterAFailure(t *testing.T) {
@@ -109,10 +144,12 @@ func TestRerunAfterAFailure(t *testing.T) {
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
 	port := closedport.Reserve(t)
 	args := append([]string{"crawl", port.Addr + "/x"}, nodeFlags(t, server)...)
-	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "http://"+port.Addr+"/x: neither https nor http: ")
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+		"http://"+port.Addr+"/x: neither https nor http: ")
 	args[1] = "http://" + args[1] + "y"
 	begun := time.Now()
-	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", args[1]+": connecting to")
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+		args[1]+": connecting to")
 	most := max(15*time.Second, 3*time.Since(begun)) // a busy machine starts a node late
 	listener := port.Listen(t)
 	busy := atomic.Bool{}
@@ -140,6 +177,7 @@ func TestRerunAfterAFailure(t *testing.T) {
 	busy.Store(true)
 	args = append([]string{"crawl", args[1]}, nodeFlags(t, server)...)
 	for range 2 {
-		run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "run the same command again then")
+		run(t, "", args...).want(t, command.ExitError, "no seed could be fetched",
+			"run the same command again then")
 	}
 }

@@ -39,7 +39,12 @@ type retryServer struct {
 }
 
 func newRetryServer(t *testing.T, paths ...string) *retryServer {
-	s := &retryServer{seen: map[string][]arrival{}, onto: map[string]int{}, first: map[string]string{}, paths: paths}
+	s := &retryServer{
+		seen:  map[string][]arrival{},
+		onto:  map[string]int{},
+		first: map[string]string{},
+		paths: paths,
+	}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -92,7 +97,8 @@ func (s *retryServer) crawl(t *testing.T, more ...string) (result, string) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	args := append([]string{"crawl", s.URL + "/", "--allow-net", "127.0.0.0/8", "--allow-ports", port, "--delay", "20ms", "--data-dir", dir,
+	args := append([]string{"crawl", s.URL + "/", "--allow-net", "127.0.0.0/8", "--allow-ports", port,
+		"--delay", "20ms", "--data-dir", dir,
 		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0"}, more...)
 	return runWithin(ctx, nil, "", args...), dir
 }
@@ -120,8 +126,10 @@ func (s *retryServer) polite(t *testing.T, gap time.Duration) {
 func TestRetriesAtTheServer(t *testing.T) {
 	t.Parallel()
 	want := map[string]int{
-		"/always/408": 4, "/always/425": 4, "/always/500": 4, "/always/502": 4, "/always/504": 4, "/always/520": 4, "/always/526": 4,
-		"/once/502": 2, "/once/500": 2, "/once/522": 2, "/always/404": 1, "/always/501": 1, "/always/505": 1, "/always/410": 1, "/always/403": 1,
+		"/always/408": 4, "/always/425": 4, "/always/500": 4, "/always/502": 4, "/always/504": 4,
+		"/always/520": 4, "/always/526": 4,
+		"/once/502": 2, "/once/500": 2, "/once/522": 2, "/always/404": 1, "/always/501": 1,
+		"/always/505": 1, "/always/410": 1, "/always/403": 1,
 		"/drop/always": 4, "/drop/once": 2,
 	}
 	var paths []string
@@ -159,11 +167,13 @@ func TestRetriesAtTheServer(t *testing.T) {
 			}
 		}
 		for _, a := range seen {
-			t.Logf("%-14s %8v after the first, connection %s", path, a.at.Sub(seen[0].at).Round(time.Millisecond), a.conn)
+			t.Logf("%-14s %8v after the first, connection %s", path,
+				a.at.Sub(seen[0].at).Round(time.Millisecond), a.conn)
 		}
 	}
 	list := run(t, "", "urls", "list", "--data-dir", dir, "-o", "json").out
-	for _, line := range []string{`"/always/502","state":"done","status":502`, `"/once/502","state":"done","status":200`, `"/drop/always","state":"failed"`} {
+	for _, line := range []string{`"/always/502","state":"done","status":502`,
+		`"/once/502","state":"done","status":200`, `"/drop/always","state":"failed"`} {
 		path, rest, _ := strings.Cut(line, ",")
 		found := false
 		for row := range strings.SplitSeq(list, "\n") {
@@ -190,7 +200,8 @@ func TestRetriesAtTheServer(t *testing.T) {
 // TestNoRetries: with --retries 0 each URL is asked for once, and the answer counts.
 func TestNoRetries(t *testing.T) {
 	t.Parallel()
-	s := newRetryServer(t, "/always/502", "/always/500", "/once/504", "/always/408", "/always/521", "/ok")
+	s := newRetryServer(t, "/always/502", "/always/500", "/once/504", "/always/408", "/always/521",
+		"/ok")
 	r, _ := s.crawl(t, "--retries", "0")
 	r.want(t, command.ExitOK, "pages: 7 ", "")
 	for path, seen := range s.seen {
@@ -295,7 +306,8 @@ func TestCookieWall(t *testing.T) {
 				switch {
 				case mode == "visit" && !strings.Contains(compact, `"status":200`):
 					t.Errorf("%s was not reached: %s", path, list)
-				case mode == "off" && !(strings.Contains(compact, `"status":302`) && strings.Contains(compact, `"redirects_to_itself"`)):
+				case mode == "off" && !(strings.Contains(compact, `"status":302`) &&
+					strings.Contains(compact, `"redirects_to_itself"`)):
 					t.Errorf("%s: %s", path, list)
 				}
 			}
@@ -317,7 +329,8 @@ func TestCookieWall(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.Contains(string(text), "\nCookie: pass") || mode == "visit" && !strings.Contains(string(text), "\nCookie: <redacted>") {
+				if strings.Contains(string(text), "\nCookie: pass") ||
+					mode == "visit" && !strings.Contains(string(text), "\nCookie: <redacted>") {
 					t.Error("a request record has the cookie, or does not say that there was one")
 				}
 			}
@@ -333,15 +346,20 @@ func TestGivenUpIsTold(t *testing.T) {
 		path string
 		code string
 	}{
-		"503 of a day": {"/always/503-after-86400", "503"}, "429 of a day": {"/always/429-after-86400", "429"},
-		"two hours": {"/always/503-after-7200", "503"}, "a year": {"/always/429-after-99999999", "429"}, "once": {"/once/503-after-86400", "503"},
+		"503 of a day": {"/always/503-after-86400",
+			"503"},
+		"429 of a day": {"/always/429-after-86400", "429"},
+		"two hours":    {"/always/503-after-7200", "503"},
+		"a year":       {"/always/429-after-99999999", "429"},
+		"once":         {"/once/503-after-86400", "503"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newRetryServer(t, tc.path, "/1", "/2", "/3", "/4", "/5", "/6")
 			r, dir := s.crawl(t)
 			r.want(t, command.ExitOK, "given up: ", "")
-			for _, want := range []string{"rate limited ", "127.0.0.1: ", "answered " + tc.code + " with Retry-After", "urls list --state failed --data-dir " + dir} {
+			for _, want := range []string{"rate limited ", "127.0.0.1: ",
+				"answered " + tc.code + " with Retry-After", "urls list --state failed --data-dir " + dir} {
 				if !strings.Contains(r.out, want) {
 					t.Errorf("the summary lacks %q:\n%s", want, r.out)
 				}

@@ -10,20 +10,23 @@ import (
 	"crawlnode/cli/command"
 )
 
-// TestExportsKnowTheRobotsName: what pages ask of a robot by name is read in exports for the name that
-// the crawl had, not for that of the program.
+// TestExportsKnowTheRobotsName: what pages ask of a robot by name is read in exports for the name
+// that the crawl had, not for that of the program.
 func TestExportsKnowTheRobotsName(t *testing.T) {
 	t.Parallel()
 	pages := map[string]struct {
 		header, head string
 		with         map[string]bool // by the name of the crawl: it is in exports
 	}{
-		"/all":         {"", "", map[string]bool{"": true, "FieldBot": true}},
-		"/header":      {"fieldbot: noindex", "", map[string]bool{"": true, "FieldBot": false}},
-		"/header/both": {"fieldbot: nofollow, crawlnode: noindex", "", map[string]bool{"": false, "FieldBot": true}},
-		"/meta":        {"", "<meta name=fieldbot content=noindex>", map[string]bool{"": true, "FieldBot": false}},
-		"/meta/other":  {"", "<meta name=crawlnode content=noindex>", map[string]bool{"": false, "FieldBot": true}},
-		"/robots":      {"noindex", "", map[string]bool{"": false, "FieldBot": false}},
+		"/all":    {"", "", map[string]bool{"": true, "FieldBot": true}},
+		"/header": {"fieldbot: noindex", "", map[string]bool{"": true, "FieldBot": false}},
+		"/header/both": {"fieldbot: nofollow, crawlnode: noindex", "",
+			map[string]bool{"": false, "FieldBot": true}},
+		"/meta": {"", "<meta name=fieldbot content=noindex>",
+			map[string]bool{"": true, "FieldBot": false}},
+		"/meta/other": {"", "<meta name=crawlnode content=noindex>",
+			map[string]bool{"": false, "FieldBot": true}},
+		"/robots": {"noindex", "", map[string]bool{"": false, "FieldBot": false}},
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

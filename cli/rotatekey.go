@@ -21,7 +21,8 @@ type nodesRotateKeyVerb struct {
 
 // Help gives the examples of the verb and says what is left to do.
 func (*nodesRotateKeyVerb) Help() string {
-	return command.Examples("crawlnode keygen new.key", "crawlnode nodes rotate-key new.key --cluster-key-file cluster.key") + `
+	return command.Examples("crawlnode keygen new.key",
+		"crawlnode nodes rotate-key new.key --cluster-key-file cluster.key") + `
 
 All nodes first take both keys, then send with the new one, then refuse the old
 one; each step waits until every member has confirmed the one before, so nobody
@@ -63,13 +64,20 @@ func (v *nodesRotateKeyVerb) Run(ctx context.Context, env *Env) int {
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	c := client.New(client.Options{Addr: v.Address(env), Token: access.Token, TLS: access.TLS}) // the node that was asked takes both
+	// the node that was asked takes both
+	c := client.New(client.Options{Addr: v.Address(env), Token: access.Token, TLS: access.TLS})
 	defer c.Close()
 	return v.follow(ctx, env, c, key, first)
 }
 
 // follow says what is waited for until the old key is refused.
-func (v *nodesRotateKeyVerb) follow(ctx context.Context, env *Env, c *client.Client, key string, report crawl.RotationReport) int {
+func (v *nodesRotateKeyVerb) follow(
+	ctx context.Context,
+	env *Env,
+	c *client.Client,
+	key string,
+	report crawl.RotationReport,
+) int {
 	said, heard := "", time.Now()
 	for {
 		line := "step " + report.Step
@@ -81,14 +89,18 @@ func (v *nodesRotateKeyVerb) follow(ctx context.Context, env *Env, c *client.Cli
 			said = line
 		}
 		if report.Step == crawl.RotationOver {
-			fmt.Fprintf(env.Stdout, "the key is %s; put %s in the place of --cluster-key-file on every machine, and make new tokens\n", report.Fingerprint, v.NewKey)
+			fmt.Fprintf(env.Stdout,
+				"the key is %s; put %s in the place of --cluster-key-file on every machine, "+
+					"and make new tokens\n",
+				report.Fingerprint, v.NewKey)
 			return command.ExitOK
 		}
 		timer := time.NewTimer(rotatePace)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return env.Fail(command.ExitInterrupted, "the nodes go on with it; ask again with the same command")
+			return env.Fail(command.ExitInterrupted,
+				"the nodes go on with it; ask again with the same command")
 		case <-timer.C:
 		}
 		next, err := c.RotateKey(ctx, key)

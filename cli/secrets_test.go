@@ -26,10 +26,11 @@ func TestBadSecrets(t *testing.T) {
 		return path
 	}
 	for path, want := range map[string]string{
-		file("line", "a=1\n\nhunter2\n", 0o600): "--secrets: " + filepath.Join(dir, "line") + ": line 3: ",
-		file("open", "a=1\n", 0o644):            "chmod 600 " + filepath.Join(dir, "open"),
-		filepath.Join(dir, "none"):              "no such file or directory: make it",
-		dir:                                     "it is a folder",
+		file("line", "a=1\n\nhunter2\n",
+			0o600): "--secrets: " + filepath.Join(dir, "line") + ": line 3: ",
+		file("open", "a=1\n", 0o644): "chmod 600 " + filepath.Join(dir, "open"),
+		filepath.Join(dir, "none"):   "no such file or directory: make it",
+		dir:                          "it is a folder",
 	} {
 		run(t, "", "start", "--data-dir", made, "--secrets", path).want(t, command.ExitUsage, "", want)
 		if _, err := os.Lstat(made); err == nil {

@@ -52,8 +52,13 @@ func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {
 
 // auditSeeds has the seeds of this start in the audit, as those that come over the network are.
 func (s *session) auditSeeds(ctx context.Context) {
-	e := crawl.AuditEntry{At: time.Now().UTC(), Role: crawl.RoleAdmin.String(), What: "start with seeds",
-		New: crawl.SeedsAdded(len(s.seeds), s.seeds[0].URL), Status: http.StatusOK}
+	e := crawl.AuditEntry{
+		At:     time.Now().UTC(),
+		Role:   crawl.RoleAdmin.String(),
+		What:   "start with seeds",
+		New:    crawl.SeedsAdded(len(s.seeds), s.seeds[0].URL),
+		Status: http.StatusOK,
+	}
 	if report, err := s.node.CrawlConfig(ctx); err == nil {
 		e.Old = report.State
 	}
@@ -190,8 +195,9 @@ func (v *seedsRemoveVerb) sayWhatStays(
 	for _, e := range slices.Concat(excludes, left) {
 		command += " " + config.InShell("exclude="+e)
 	}
-	fmt.Fprintf(env.Stdout, "what was fetched keeps its site in the scope (%s), and the crawl goes on there;"+
-		" to leave the site out: %s\n", plaintext.Escape(r.Settings.Text("scope")),
+	fmt.Fprintf(env.Stdout,
+		"what was fetched keeps its site in the scope (%s), and the crawl goes on there;"+
+			" to leave the site out: %s\n", plaintext.Escape(r.Settings.Text("scope")),
 		plaintext.Escape(command+v.SameNode(env)))
 }
 
@@ -269,7 +275,8 @@ func (v *seedsAddVerb) mark(seeds []seedlist.Entry) {
 
 // sayAdded says what became of seeds, and returns the exit code.
 func sayAdded(env *Env, report *crawl.SeedReport, invalid int64) int {
-	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, invalid)
+	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted,
+		report.Duplicates, invalid)
 	if report.OutOfScope > 0 {
 		line += fmt.Sprintf(", %d out of scope", report.OutOfScope)
 	}

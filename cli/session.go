@@ -70,7 +70,8 @@ func (s *session) run(ctx context.Context) int {
 		}
 		listener, err := net.Listen("tcp", l.addr)
 		if err != nil {
-			return s.env.Fail(command.ExitUsage, "--%s: %v: give a free address of this machine", l.flag, err)
+			return s.env.Fail(command.ExitUsage, "--%s: %v: give a free address of this machine", l.flag,
+				err)
 		}
 		*l.to = listener
 		defer func() { _ = listener.Close() }() // it was served until now, or never
@@ -104,7 +105,8 @@ func (s *session) run(ctx context.Context) int {
 	return command.ExitOK
 }
 
-// uploaded is the exit code of a crawl that has ended, which is an error when the object store has not got all files.
+// uploaded is the exit code of a crawl that has ended, which is an error when the object store has
+// not got all files.
 func (s *session) uploaded(code int) int {
 	if code != command.ExitOK || s.finished == "" || !s.cfg.ExitWhenDone {
 		return code
@@ -137,9 +139,15 @@ func (s *session) runAll(ctx context.Context) error {
 		})
 	}
 	if s.frontier != nil {
-		s.log.Info("the frontier is served by the URLFrontier protocol", "addr", s.frontier.Addr().String())
+		s.log.Info("the frontier is served by the URLFrontier protocol", "addr",
+			s.frontier.Addr().String())
 		wg.Go(func() {
-			o := urlfrontier.Options{Access: s.node.Access(), TLS: s.node.APITLS(), Logger: s.log, SetLevel: s.level.Set}
+			o := urlfrontier.Options{
+				Access:   s.node.Access(),
+				TLS:      s.node.APITLS(),
+				Logger:   s.log,
+				SetLevel: s.level.Set,
+			}
 			if err := urlfrontier.New(s.node, o).Serve(around, s.frontier); err != nil {
 				s.log.Error("the listener of --frontier-addr failed", "error", err)
 			}
@@ -169,7 +177,12 @@ func (s *session) handler(history *api.History) http.Handler {
 }
 
 func (s *session) apiOptions() api.Options {
-	return api.Options{Access: s.node.Access(), Hosts: s.ownNames(), BotKeys: s.node.BotDirectory, Logger: s.log}
+	return api.Options{
+		Access:  s.node.Access(),
+		Hosts:   s.ownNames(),
+		BotKeys: s.node.BotDirectory,
+		Logger:  s.log,
+	}
 }
 
 // ownNames are the host names, beside addresses, that this node was given to
@@ -220,7 +233,8 @@ func (s *session) obeySignals(ended <-chan error, stops int) (int, error) {
 func (s *session) obeyStop(sig os.Signal, n int) bool {
 	switch n {
 	case 1:
-		s.log.Info("stopping politely; a second signal stops at once", "signal", sig.String(), "at_most", s.cfg.DrainTimeout.String())
+		s.log.Info("stopping politely; a second signal stops at once", "signal", sig.String(), "at_most",
+			s.cfg.DrainTimeout.String())
 		close(s.leaving)
 		s.node.Drain()
 	case 2:
@@ -263,7 +277,8 @@ func (s *session) obeyReload() {
 		s.node.ReloadPlace(cfg.Weight, cfg.Zone)
 	}
 	if rest := config.Differences(&s.cfg, &cfg); len(rest) > 0 {
-		s.log.Warn("settings reloaded; these have changed too and count only after a restart", "log_level", cfg.LogLevel, "settings", rest)
+		s.log.Warn("settings reloaded; these have changed too and count only after a restart",
+			"log_level", cfg.LogLevel, "settings", rest)
 		return
 	}
 	s.log.Info("settings reloaded", "log_level", cfg.LogLevel)
@@ -293,7 +308,8 @@ func (s *session) feed(ctx context.Context) {
 	s.log.Info("seeds handed in", "accepted", report.Accepted, "duplicates", report.Duplicates,
 		"out_of_scope", report.OutOfScope, "invalid", len(report.Invalid))
 	if s.cfg.ExitWhenDone && report.OutOfScope > 0 {
-		s.env.Fail(0, "seeds left out by --include or --exclude: %d; crawlnode scope test URL, with --seed URL and the same flags, names the rule", report.OutOfScope)
+		s.env.Fail(0, "seeds left out by --include or --exclude: %d; crawlnode scope test URL, "+
+			"with --seed URL and the same flags, names the rule", report.OutOfScope)
 	}
 	if s.cfg.ExitWhenDone && report.Accepted+report.Duplicates == 0 {
 		s.env.Fail(command.ExitUsage, "no seed can be crawled, so there is nothing to wait for")

@@ -25,7 +25,8 @@ type configPrintVerb struct {
 
 // Help gives the examples of the verb.
 func (*configPrintVerb) Help() string {
-	return command.Examples("crawlnode config print --origin", "crawlnode config print --config node.yaml --delay 2s > new.yaml") + `
+	return command.Examples("crawlnode config print --origin",
+		"crawlnode config print --config node.yaml --delay 2s > new.yaml") + `
 
 It asks no node: give it the flags that the node is started with. A flag wins
 over an environment variable, that over the file, and that over the default.

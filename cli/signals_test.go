@@ -29,14 +29,21 @@ func interrupted(t *testing.T, until string, args ...string) (result, time.Durat
 }
 
 // interruptedWhen is interrupted at a moment that a channel tells.
-func interruptedWhen(t *testing.T, now <-chan struct{}, errout *watchedBuffer, args ...string) (result, time.Duration) {
+func interruptedWhen(
+	t *testing.T,
+	now <-chan struct{},
+	errout *watchedBuffer,
+	args ...string,
+) (result, time.Duration) {
 	t.Helper()
 	signals := make(chan os.Signal, 1)
 	out := &bytes.Buffer{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- Main(context.Background(), args, Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
-			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: os.Args[0], Version: "test"})
+		ended <- Main(context.Background(), args,
+			Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
+				Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+				Executable: os.Args[0], Version: "test"})
 	}()
 	select {
 	case <-now:
@@ -92,7 +99,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	web, server := serveWeb(t, simweb.Config{Seed: 12, Hosts: 1, PagesPerHost: 3, PageBytes: 500})
 	over := nodeFlags(t, server)
-	run(t, "", append([]string{"crawl", web.Seeds()[0]}, over...)...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
+	run(t, "", append([]string{"crawl", web.Seeds()[0]}, over...)...).want(t, command.ExitOK,
+		"ended: frontier_exhausted", "")
 	hang := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -115,7 +123,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		rows.publish(t, "signals.md", signalsHead)
 	})
 	chain, fifth := chainWeb(t, 1000)
-	fetching := replaced(append([]string{"crawl", chain.URL + "/1"}, nodeFlags(t, server)...), "--delay", "50ms")
+	fetching := replaced(append([]string{"crawl", chain.URL + "/1"}, nodeFlags(t, server)...),
+		"--delay", "50ms")
 	for _, tc := range []struct {
 		name  string
 		until string // what stands on standard error then; "": the fifth page is asked for
@@ -123,14 +132,18 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		code  int
 		says  string // beside until
 	}{
-		{"a crawl that looks a name up", "no page yet: ", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
+		{"a crawl that looks a name up", "no page yet: ",
+			replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()),
+			command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
 		{"a crawl that fetches", "", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
 		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody), command.ExitOK, ""},
-		{"a node that joins where nobody answers", "an address of --join is of no use", flags("start", "--join", nobody), command.ExitOK, "nothing listens there: start that node"},
-		{"a node that joins an unknown name", "an address of --join is of no use", flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
+		{"a node that joins where nobody answers", "an address of --join is of no use",
+			flags("start", "--join", nobody), command.ExitOK, "nothing listens there: start that node"},
+		{"a node that joins an unknown name", "an address of --join is of no use",
+			flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +154,8 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 			}
 			r, took := interruptedWhen(t, now, errout, tc.args...)
 			if r.code != tc.code || took > slack(10*time.Second) {
-				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout, r.out)
+				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout,
+					r.out)
 			}
 			if !strings.Contains(r.errout, tc.says) {
 				t.Errorf("it does not say %q:\n%s", tc.says, r.errout)
@@ -154,8 +168,10 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		begun := time.Now()
 		signals := make(chan os.Signal, 1)
 		signals <- syscall.SIGINT
-		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
-			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
+		if code := Main(t.Context(), []string{"status", "--watch", "--addr",
+			nobody}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+			Lookup: func(string) (string, bool) { return "", false }, Signals: signals,
+			Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
 			t.Errorf("exit code %d", code)
 		}
 		rows.add("| a status that is watched | %d | %.1f |", command.ExitOK, time.Since(begun).Seconds())

@@ -15,9 +15,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// sitesVerbs are the verbs about the rules for sites: they show, replace, edit and test the YAML text
-// that crawlnode crawl-config knows as the setting sites. The rules themselves are judged by package
-// config, here or in the node that is asked.
+// sitesVerbs are the verbs about the rules for sites: they show, replace, edit and test the YAML
+// text that crawlnode crawl-config knows as the setting sites. The rules themselves are judged by
+// package config, here or in the node that is asked.
 type sitesVerbs struct {
 	Show sitesShowVerb `cmd:"" help:"Print the rules for sites, as YAML."`
 	Set  sitesSetVerb  `cmd:"" help:"Replace the rules for sites on all nodes by those of a file."`
@@ -106,7 +106,8 @@ func setSites(ctx context.Context, env *Env, c *client.Client, text, tag string)
 	return err
 }
 
-// plainSitesError leaves out the name of the setting before each mistake of a file: there is no other.
+// plainSitesError leaves out the name of the setting before each mistake of a file: there is no
+// other.
 func plainSitesError(err error) error {
 	failed := (*client.Error)(nil)
 	if !errors.As(err, &failed) {

@@ -38,7 +38,10 @@ func (n *ruledNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
 	return crawl.CrawlReport{Version: "v1", Settings: config.Report(&s)}, nil
 }
 
-func (n *ruledNode) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
+func (n *ruledNode) ChangeCrawl(
+	ctx context.Context,
+	change crawl.CrawlChange,
+) (crawl.CrawlReport, error) {
 	c := config.Default()
 	s := c.Settings("1.2.3")
 	s.Sites, _, _ = n.Sites(ctx)
@@ -59,7 +62,11 @@ func (n *ruledNode) Sites(context.Context) (text, version string, err error) {
 	return n.rules, "v1", nil
 }
 
-func (n *ruledNode) TestSites(_ context.Context, url string, text *string) (crawl.SiteReport, error) {
+func (n *ruledNode) TestSites(
+	_ context.Context,
+	url string,
+	text *string,
+) (crawl.SiteReport, error) {
 	c := config.Default()
 	s := c.Settings("1.2.3")
 	n.mu.Lock()
@@ -96,7 +103,8 @@ func TestSites(t *testing.T) {
 	good, bad := rulesFile(t, rules), rulesFile(t, "- match: host:a.test\n  delai: 1s\n  retries: x\n")
 
 	verb("sites", "show").want(t, command.ExitOK, "", "there are no rules for sites")
-	verb("sites", "set", good).want(t, command.ExitOK, "hold on all nodes: "+config.SitesName(rules), "")
+	verb("sites", "set", good).want(
+		t, command.ExitOK, "hold on all nodes: "+config.SitesName(rules), "")
 	if r := verb("sites", "show"); r.out != rules {
 		t.Errorf("shown: %q", r.out)
 	}
@@ -106,7 +114,8 @@ func TestSites(t *testing.T) {
 		r.want(t, command.ExitUsage, "", "line 3: retries: ")
 	}
 	verb("sites", "set", bad+"none").want(t, command.ExitUsage, "", "none: no such file")
-	verb("crawl-config", "set", "sites="+good).want(t, command.ExitUsage, "", "sites=@FILE sends those of a file")
+	verb("crawl-config", "set", "sites="+good).want(t, command.ExitUsage, "",
+		"sites=@FILE sends those of a file")
 	if node.rules != rules {
 		t.Errorf("a mistake has changed %q", node.rules)
 	}
@@ -121,18 +130,23 @@ func TestSites(t *testing.T) {
 	verb("sites", "test", "http://c.test/").want(t, command.ExitOK, "no rule for sites applies", "")
 	verb("sites", "test", "mailto:x").want(t, command.ExitUsage, "", "not a URL to crawl")
 	var report crawl.SiteReport
-	r = verb("sites", "test", "http://c.test/", "--file", rulesFile(t, "- match: host:c.test\n  delay: 9s\n"), "-o", "json")
-	if err := json.Unmarshal([]byte(r.out), &report); err != nil || len(report.Rules) != 1 || report.Values[0].Value != "9s" {
+	r = verb("sites", "test", "http://c.test/", "--file",
+		rulesFile(t, "- match: host:c.test\n  delay: 9s\n"), "-o", "json")
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil || len(report.Rules) != 1 ||
+		report.Values[0].Value != "9s" {
 		t.Errorf("%v %s", err, r.out)
 	}
-	verb("sites", "test", "http://c.test/", "--file", bad).want(t, command.ExitUsage, "", "line 2: unknown field")
+	verb("sites", "test", "http://c.test/", "--file", bad).want(t, command.ExitUsage, "",
+		"line 2: unknown field")
 
 	r = verb("crawl-config", "show")
 	_, shown, _ := strings.Cut(r.out, "\nsites=")
 	shown, _, _ = strings.Cut(shown, "\n")
-	verb("crawl-config", "set", "sites="+shown).want(t, command.ExitOK, "sites="+config.SitesName(rules), "")
+	verb("crawl-config", "set", "sites="+shown).want(t, command.ExitOK,
+		"sites="+config.SitesName(rules), "")
 	verb("crawl-config", "set", "sites=").want(t, command.ExitOK, "sites=\n", "")
-	verb("crawl-config", "set", "sites=@"+good).want(t, command.ExitOK, "sites="+config.SitesName(rules), "")
+	verb("crawl-config", "set", "sites=@"+good).want(t, command.ExitOK,
+		"sites="+config.SitesName(rules), "")
 
 	edit := func(editor string) result {
 		t.Helper()
@@ -147,9 +161,13 @@ func TestSites(t *testing.T) {
 	if want := strings.Replace(rules, "5s", "6s", 1); node.rules != want {
 		t.Errorf("edited: %q", node.rules)
 	}
-	for editor, says := range map[string]string{"sed -i s/delay/delai/": "line 3: unknown field", "false": "the editor"} {
+	for editor, says := range map[string]string{
+		"sed -i s/delay/delai/": "line 3: unknown field",
+		"false":                 "the editor",
+	} {
 		r = edit(editor)
-		r.want(t, map[string]int{"false": command.ExitError}[editor]+map[string]int{"sed -i s/delay/delai/": command.ExitUsage}[editor], "", says)
+		r.want(t, map[string]int{"false": command.ExitError}[editor]+
+			map[string]int{"sed -i s/delay/delai/": command.ExitUsage}[editor], "", says)
 		_, kept, _ := strings.Cut(r.errout, "crawlnode sites set ")
 		if err := os.Remove(strings.TrimSpace(kept)); err != nil {
 			t.Errorf("%s: the text is not kept: %v", editor, err)
@@ -162,7 +180,10 @@ func TestSitesWithoutANode(t *testing.T) {
 	t.Parallel()
 	file := rulesFile(t, "- match: host:a.test\n  delay: 5s\n")
 	const url = "http://a.test/"
-	run(t, "", "sites", "test", url, "--file", file, "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
-	runWith(t, map[string]string{"CRAWLNODE_ADDR": "127.0.0.1:1"}, "", "sites", "test", url, "--file", file).want(t, command.ExitError, "", "nobody answers")
-	run(t, "", "sites", "test", url, "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
+	run(t, "", "sites", "test", url, "--file", file, "--addr", "127.0.0.1:1").want(t,
+		command.ExitError, "", "nobody answers")
+	runWith(t, map[string]string{"CRAWLNODE_ADDR": "127.0.0.1:1"}, "", "sites", "test", url, "--file",
+		file).want(t, command.ExitError, "", "nobody answers")
+	run(t, "", "sites", "test", url, "--addr", "127.0.0.1:1").want(t, command.ExitError, "",
+		"nobody answers")
 }

@@ -22,8 +22,10 @@ type startVerb struct {
 func (*startVerb) Help() string {
 	return command.Examples(
 		"crawlnode --name n1",
-		"crawlnode --name n2 --join 127.0.0.1:27296 --contact me@example.org --seed https://docs.example.org/",
-	) + "\n\nEvery flag is also an environment variable, CRAWLNODE_<FLAG>, and a line of the file of --config."
+		"crawlnode --name n2 --join 127.0.0.1:27296 --contact me@example.org --seed "+
+			"https://docs.example.org/",
+	) + "\n\nEvery flag is also an environment variable, CRAWLNODE_<FLAG>, " +
+		"and a line of the file of --config."
 }
 
 func (v *startVerb) Run(ctx context.Context, env *Env) int {
@@ -36,7 +38,15 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 		return env.Fail(seedlist.ExitCode(err), "--seeds: %v", err)
 	}
 	seedlist.GuessSchemes(seeds)
-	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }, given: config.Given(v.Input(env, v.Flags())), bare: v.Bare}
+	s := &session{
+		env:     env,
+		cfg:     cfg,
+		seeds:   seeds,
+		carried: v.carried(env),
+		reload:  func() (config.Config, error) { return v.Load(env, v.Flags()) },
+		given:   config.Given(v.Input(env, v.Flags())),
+		bare:    v.Bare,
+	}
 	s.onOpen = s.banner
 	var watch *crawlWatch
 	if cfg.ExitWhenDone {
@@ -59,9 +69,11 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 }
 
 // ownSettings are the settings that two nodes on one machine cannot share, or that
-// apply to one start only, or that the other gets from the cluster and whose file may not be where it runs,
-// or whose addresses may let a caller in: the banner stands in logs.
-var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "frontier-addr", "debug-addr", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min", "webhook"}
+// apply to one start only, or that the other gets from the cluster and whose file may not be where
+// it runs, or whose addresses may let a caller in: the banner stands in logs.
+var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "frontier-addr",
+	"debug-addr", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min",
+	"webhook"}
 
 // carried are the arguments of this command line with which another node of the cluster
 // is started too. The environment's settings reach that node without them.

@@ -26,12 +26,14 @@ type statusVerb struct {
 // Help gives the examples of the verb.
 func (*statusVerb) Help() string {
 	return command.Examples("crawlnode status --watch", "crawlnode status --all",
-		"crawlnode status --addr 127.0.0.1:27305 -o json", "crawlnode status --data-dir crawlnode-data/n1")
+		"crawlnode status --addr 127.0.0.1:27305 -o json",
+		"crawlnode status --data-dir crawlnode-data/n1")
 }
 
 func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 	if v.Interval <= 0 {
-		return env.Fail(command.ExitUsage, "--interval: %v is no time to wait: give one such as 1s", v.Interval)
+		return env.Fail(command.ExitUsage, "--interval: %v is no time to wait: give one such as 1s",
+			v.Interval)
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()

@@ -27,7 +27,8 @@ type stopVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*stopVerb) Help() string {
-	return command.Examples("crawlnode stop", "crawlnode stop --data-dir crawlnode-data/n1", "crawlnode stop --all --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode stop", "crawlnode stop --data-dir crawlnode-data/n1",
+		"crawlnode stop --all --addr 127.0.0.1:27305") + `
 
 It stops the node at --addr as the first SIGTERM does: the node finishes its
 open fetches, hands its partitions over to the other nodes, and ends. Without
@@ -44,7 +45,8 @@ and 4 when one of them still runs.`
 // Run gives the order and waits.
 func (v *stopVerb) Run(ctx context.Context, env *Env) int {
 	if v.Timeout <= 0 {
-		return env.Fail(command.ExitUsage, "--timeout: %v is no time to wait: give one such as 60s", v.Timeout)
+		return env.Fail(command.ExitUsage, "--timeout: %v is no time to wait: give one such as 60s",
+			v.Timeout)
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
@@ -104,7 +106,8 @@ func (v *stopVerb) runs(env *Env) (s datadir.State, code int) {
 		return s, env.Fail(command.ExitStorage, "--data-dir: %v", err)
 	}
 	if s = datadir.Inspect(v.DataDir); s.PID == 0 {
-		return s, env.Fail(command.ExitStorage, "--data-dir: a process uses %s, and its pid file does not say which", v.DataDir)
+		return s, env.Fail(command.ExitStorage,
+			"--data-dir: a process uses %s, and its pid file does not say which", v.DataDir)
 	}
 	return s, command.ExitOK
 }
@@ -112,7 +115,8 @@ func (v *stopVerb) runs(env *Env) (s datadir.State, code int) {
 // signal stops the node of the data directory and waits until nobody uses that.
 func (v *stopVerb) signal(ctx context.Context, env *Env, pid int) int {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return env.Fail(command.ExitError, "cannot signal process %d, which runs the node of %s: %v", pid, v.DataDir, err)
+		return env.Fail(command.ExitError, "cannot signal process %d, which runs the node of %s: %v", pid,
+			v.DataDir, err)
 	}
 	err := v.await(ctx, fmt.Sprintf("process %d", pid), func() bool {
 		release, err := datadir.Hold(v.DataDir)
@@ -122,7 +126,8 @@ func (v *stopVerb) signal(ctx context.Context, env *Env, pid int) int {
 		return err == nil
 	})
 	if err == nil {
-		fmt.Fprintf(env.Stdout, "the node of %s has stopped; the command that started it goes on\n", plaintext.Escape(v.DataDir))
+		fmt.Fprintf(env.Stdout, "the node of %s has stopped; the command that started it goes on\n",
+			plaintext.Escape(v.DataDir))
 	}
 	return v.code(env, err)
 }
@@ -131,7 +136,8 @@ func (v *stopVerb) signal(ctx context.Context, env *Env, pid int) int {
 func (v *stopVerb) await(ctx context.Context, what string, gone func() bool) error {
 	for until := time.Now().Add(v.Timeout); !gone(); {
 		if !time.Now().Before(until) {
-			return fmt.Errorf("%s was told to stop, and after %v %w: its log says what it waits for; a second SIGTERM stops it at once", what, v.Timeout, errStays)
+			return fmt.Errorf("%s was told to stop, and after %v %w: its log says what it waits for; "+
+				"a second SIGTERM stops it at once", what, v.Timeout, errStays)
 		}
 		if !command.Pause(ctx, 100*time.Millisecond) {
 			return context.Canceled
@@ -187,7 +193,8 @@ func (v *stopVerb) stopOne(ctx context.Context, env *Env, c *client.Client) erro
 	if err := v.await(ctx, w.Name, func() bool { return w.gone(ctx) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s has stopped; the command that started it goes on\n", plaintext.Escape(w.Name))
+	fmt.Fprintf(env.Stdout, "%s has stopped; the command that started it goes on\n",
+		plaintext.Escape(w.Name))
 	return nil
 }
 
@@ -227,12 +234,16 @@ func (v *stopVerb) stopAll(ctx context.Context, env *Env, c *client.Client) erro
 		}
 		stopped = append(stopped, n.Name)
 	}
-	fmt.Fprintf(env.Stdout, "stopped: %s; the commands that started them go on\n", plaintext.Escape(strings.Join(stopped, ", ")))
+	fmt.Fprintf(env.Stdout, "stopped: %s; the commands that started them go on\n",
+		plaintext.Escape(strings.Join(stopped, ", ")))
 	if len(unseen) > 0 {
-		fmt.Fprintf(env.Stdout, "told to stop, and not to be seen from here: %s\n", plaintext.Escape(strings.Join(unseen, ", ")))
+		fmt.Fprintf(env.Stdout, "told to stop, and not to be seen from here: %s\n",
+			plaintext.Escape(strings.Join(unseen, ", ")))
 	}
 	if len(report.Unanswered) > 0 {
-		return fmt.Errorf("%s did not take the order, so %w unless it was dead before: stop it on its machine, with crawlnode stop --data-dir DIR", strings.Join(report.Unanswered, ", "), errStays)
+		return fmt.Errorf("%s did not take the order, so %w unless it was dead before: "+
+			"stop it on its machine, with crawlnode stop --data-dir DIR", strings.Join(report.Unanswered,
+			", "), errStays)
 	}
 	return nil
 }

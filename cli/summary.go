@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"crawlnode/cli/givenup"
 	"crawlnode/crawl"
 )
 
@@ -22,73 +21,12 @@ type crawlSummary struct {
 	Output   crawl.OutputStatus   `json:"output"`
 
 	// GivenUp is null when nothing was given up, or when it cannot be read.
-	GivenUp *givenUpSummary `json:"given_up"`
+	GivenUp *givenUpTally `json:"given_up"`
 	// BrokenLinks is null when there is none, or when they cannot be read.
-	BrokenLinks *brokenSummary `json:"broken_links"`
+	BrokenLinks *brokenList `json:"broken_links"`
 	// FinishReason is null when the crawl was interrupted: the same command goes on.
 	FinishReason *string `json:"finish_reason"`
 	NoSeed       bool    `json:"no_seed"` // no seed could be fetched
-}
-
-// givenUpSummary are the URLs given up, by reason and host.
-type givenUpSummary struct {
-	URLs     int64            `json:"urls"`
-	More     bool             `json:"more"` // there are more, which were not counted
-	ByReason map[string]int64 `json:"by_reason"`
-	// Hosts are those with the most URLs, givenup.MaxHosts at most.
-	Hosts      []givenUpHost `json:"hosts"`
-	OtherHosts int           `json:"other_hosts"`
-}
-
-// givenUpHost is a host that URLs were given up of.
-type givenUpHost struct {
-	Host   string   `json:"host"`
-	URLs   int64    `json:"urls"`
-	Reason string   `json:"reason"` // of the first of them
-	First  []string `json:"first"`  // some of them, givenup.MaxNamed at most
-}
-
-// brokenSummary are the broken links, with the pages that have them.
-type brokenSummary struct {
-	Links int64        `json:"links"`
-	More  bool         `json:"more"`  // there are more, which were not counted
-	First []brokenLink `json:"first"` // some of them, givenup.MaxLinks at most
-}
-
-// brokenLink is a link that leads nowhere.
-type brokenLink struct {
-	URL  string `json:"url"`
-	Why  string `json:"why"`      // the status, or why it was given up
-	From string `json:"referrer"` // the page on which the URL was found first
-	// Pages have the link, givenup.MaxPages at most, and Others counts the rest; none without a
-	// list of links (--derive links).
-	Pages  []string `json:"pages,omitempty"`
-	Others int64    `json:"other_pages,omitempty"`
-}
-
-// brokenDocument is what was found, with its names, or nil.
-func brokenDocument(b *givenup.Broken) *brokenSummary {
-	if b == nil {
-		return nil
-	}
-	s := &brokenSummary{Links: b.Links, More: b.More, First: []brokenLink{}}
-	for _, l := range b.First {
-		s.First = append(s.First, brokenLink(l))
-	}
-	return s
-}
-
-// givenUpDocument is a tally with its names, or nil.
-func givenUpDocument(t *givenup.Tally) *givenUpSummary {
-	if t == nil {
-		return nil
-	}
-	s := &givenUpSummary{URLs: t.URLs, More: t.More, ByReason: t.Reasons, Hosts: []givenUpHost{}}
-	for _, h := range t.Hosts[:min(len(t.Hosts), givenup.MaxHosts)] {
-		s.Hosts = append(s.Hosts, givenUpHost{h.Name, h.URLs, h.Reason, h.First})
-	}
-	s.OtherHosts = len(t.Hosts) - len(s.Hosts)
-	return s
 }
 
 // writeJSON writes the summary as one document.
@@ -98,7 +36,7 @@ func (w *crawlWatch) writeJSON(out io.Writer, reason string) error {
 		DataDir: w.info.DataDir, Seconds: time.Since(w.started).Seconds(),
 		PagesTotal: st.Throughput.PagesTotal, BytesInTotal: st.Throughput.BytesInTotal,
 		Fetch: st.Fetch, Frontier: st.Frontier, Output: st.Output,
-		GivenUp: givenUpDocument(w.lost), BrokenLinks: brokenDocument(w.broken), NoSeed: w.gaveUp.Load(),
+		GivenUp: w.lost, BrokenLinks: w.broken, NoSeed: w.gaveUp.Load(),
 	}
 	if reason != "" {
 		s.FinishReason = &reason

@@ -26,12 +26,14 @@ func TestStatusWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		blocks := 0
-		if code := Main(ctx, []string{"status", "--watch", "--interval", "1ms", "--addr", addr, "-o", output}, Env{
+		if code := Main(ctx, []string{"status", "--watch", "--interval", "1ms", "--addr", addr, "-o",
+			output}, Env{
 			Stdin: strings.NewReader(""), Stdout: writerFunc(w, func() {
 				if blocks++; blocks == 3 {
 					cancel()
 				}
-			}), Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }, Executable: "crawlnode", Version: "1.2.3",
+			}), Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false },
+			Executable: "crawlnode", Version: "1.2.3",
 		}); code != command.ExitOK {
 			t.Errorf("exit code %d", code)
 		}
@@ -43,7 +45,8 @@ func TestStatusWatch(t *testing.T) {
 	}
 	b.Reset()
 	watch(&b, "json")
-	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[2], `{"api_version":"v1"`) {
+	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != 3 ||
+		!strings.HasPrefix(lines[2], `{"api_version":"v1"`) {
 		t.Errorf("not a line each: %q", lines)
 	}
 	var screen bytes.Buffer
@@ -73,8 +76,12 @@ func TestSummary(t *testing.T) {
 	t.Parallel()
 	st := &crawl.Status{
 		Throughput: crawl.ThroughputStatus{PagesTotal: 1234, BytesInTotal: 5 << 20},
-		Fetch: crawl.FetchStatus{Responses: crawl.ResponseCounts{C2xx: 1200, C4xx: 34}, ErrorsTotal: 3, ErrorsByCategory: crawl.ErrorCounts{DNS: 1, Timeout: 2},
-			SkippedByReason: crawl.SkippedCounts{Robots: 7, OutOfScope: 1000}},
+		Fetch: crawl.FetchStatus{
+			Responses:        crawl.ResponseCounts{C2xx: 1200, C4xx: 34},
+			ErrorsTotal:      3,
+			ErrorsByCategory: crawl.ErrorCounts{DNS: 1, Timeout: 2},
+			SkippedByReason:  crawl.SkippedCounts{Robots: 7, OutOfScope: 1000},
+		},
 		Frontier: crawl.FrontierStatus{DuplicatesTotal: 5000},
 		Output:   crawl.OutputStatus{RecordsTotal: 1240, WARCFiles: 2, WARCBytesTotal: 3 << 20},
 	}
@@ -83,8 +90,11 @@ func TestSummary(t *testing.T) {
 		reason string
 		want   []string
 	}{
-		{command.ExitOK, "max_pages", []string{"pages: 1,234 in ", "answers: 1200 2xx, 0 3xx, 34 4xx, 0 5xx\n", "errors: 3 (dns 1, timeout 2)\n", "skipped: 1,007 (out of scope 1,000, robots 7)\n",
-			"duplicates: 5,000 links to known URLs", "archive: 1,240 records; 2 files (3.0 MiB) in data/warc\n", "ended: max_pages\n"}},
+		{command.ExitOK, "max_pages", []string{"pages: 1,234 in ",
+			"answers: 1200 2xx, 0 3xx, 34 4xx, 0 5xx\n", "errors: 3 (dns 1, timeout 2)\n",
+			"skipped: 1,007 (out of scope 1,000, robots 7)\n",
+			"duplicates: 5,000 links to known URLs",
+			"archive: 1,240 records; 2 files (3.0 MiB) in data/warc\n", "ended: max_pages\n"}},
 		{command.ExitInterrupted, "", []string{"ended: interrupted: the same command goes on"}},
 		{command.ExitSafety, "", []string{"ended: the disk is nearly full"}},
 	} {
@@ -111,7 +121,9 @@ func TestDiskFull(t *testing.T) {
 	}{
 		{crawl.ReasonLowDisk, fullFor, true}, {crawl.ReasonLowDisk, fullFor - time.Second, false}, {crawl.ReasonInsecure, time.Hour, false},
 	} {
-		st := &crawl.Status{Cluster: crawl.ClusterStatus{Health: crawl.Health{Reasons: []crawl.HealthReason{{Code: tc.code, Since: now.Add(-tc.ago)}}}}}
+		st := &crawl.Status{Cluster: crawl.ClusterStatus{
+			Health: crawl.Health{Reasons: []crawl.HealthReason{{Code: tc.code, Since: now.Add(-tc.ago)}}},
+		}}
 		if got := diskFull(st, now); got != tc.want {
 			t.Errorf("%s since %v: %v", tc.code, tc.ago, got)
 		}
@@ -134,7 +146,10 @@ func TestNextSteps(t *testing.T) {
 		{"", 1, ""}, // of robots.txt
 		{"", 0, ""},
 	} {
-		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{Output: crawl.OutputStatus{RecordsTotal: tc.records}, Throughput: crawl.ThroughputStatus{PagesTotal: tc.records - 1}},
+		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{
+			Output:     crawl.OutputStatus{RecordsTotal: tc.records},
+			Throughput: crawl.ThroughputStatus{PagesTotal: tc.records - 1},
+		},
 			seeds: seedwatch.New([]seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}, time.Now())}
 		w.info.DataDir = "my data"
 		if got := strings.Join(w.nextSteps(tc.reason), "; "); got != tc.want {
@@ -155,19 +170,29 @@ func TestProgressText(t *testing.T) {
 		want  string
 	}{
 		{"before the first page", func() {}, "looking up a.test", "no page yet: looking up a.test (3s)"},
-		{"no limit", func() { st.Throughput.PagesTotal = 40; st.Throughput.PagesPerSecond = crawl.Rate{Now: 3, Avg1m: 2} }, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
+		{"no limit", func() {
+			st.Throughput.PagesTotal = 40
+			st.Throughput.PagesPerSecond = crawl.Rate{
+				Now:   3,
+				Avg1m: 2,
+			}
+		}, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
 		{"pages", func() { st.Crawl.Limits.MaxPages = &pages }, "", "0 in flight, 3s, about 30s to the limit"},
 		{"a rerun", func() {}, "looking up a.test", "40 pages of earlier runs, no new one yet: looking up a.test (3s)"},
-		{"less time than pages", func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "", ", about 10s to the limit"},
+		{"less time than pages",
+			func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "",
+			", about 10s to the limit"},
 		{"hardly any speed", func() {
 			st.Crawl.Limits.MaxDurationSeconds, st.Throughput.PagesPerSecond.Avg1m = nil, 1e-300
 		}, "", "0 in flight, 3s"},
-		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 }, "", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
+		{"hosts that want a pause", func() { st.Frontier.Hosts.Backoff, st.Frontier.Hosts.Frozen = 2, 1 },
+			"", ", waits for hosts that are held back: 3; crawlnode hosts show HOST says why"},
 		{"a trap", func() {
 			st.Frontier.Hosts = crawl.HostCounts{}
 			st.Fetch.Traps = []crawl.TrapStatus{{Pages: 1, Exclude: "http://a.test/day?d=*"}}
 		}, "", "0 in flight, 3s, in a trap: 1 page of http://a.test/day?d=*"},
-		{"three traps", func() { st.Fetch.Traps = append(st.Fetch.Traps, make([]crawl.TrapStatus, 2)...) }, "",
+		{"three traps",
+			func() { st.Fetch.Traps = append(st.Fetch.Traps, make([]crawl.TrapStatus, 2)...) }, "",
 			", in a trap: 1 page of http://a.test/day?d=* and of 2 more"},
 	} {
 		tc.set()
@@ -197,7 +222,9 @@ func TestSummaryOfOwners(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now(), info: node.Info{ID: "n"},
-		last: &crawl.Status{Preferences: crawl.PreferencesStatus{LeftOutTotal: crawl.PurposeCounts{Search: 1, AITrain: 3}}}}
+		last: &crawl.Status{
+			Preferences: crawl.PreferencesStatus{LeftOutTotal: crawl.PurposeCounts{Search: 1, AITrain: 3}},
+		}}
 	w.summary(command.ExitOK, "")
 	const want = "left out: 4 (search 1, ai-train 3): owners said no"
 	if !strings.Contains(out.String(), want) {
@@ -210,10 +237,13 @@ func TestSpeedOfARerun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	w := &crawlWatch{env: &Env{Stdout: &out}, started: time.Now().Add(-10 * time.Second), batch: true,
-		info: node.Info{ID: "n"}, last: &crawl.Status{Throughput: crawl.ThroughputStatus{PagesTotal: 10_050}}}
+		info: node.Info{
+			ID: "n",
+		}, last: &crawl.Status{Throughput: crawl.ThroughputStatus{PagesTotal: 10_050}}}
 	w.fetched = 50
 	w.summary(command.ExitOK, "")
-	if !strings.HasPrefix(out.String(), "pages: 10,050 in 10") || !strings.Contains(out.String(), "s (50 new pages, 5.0/s), ") {
+	if !strings.HasPrefix(out.String(), "pages: 10,050 in 10") ||
+		!strings.Contains(out.String(), "s (50 new pages, 5.0/s), ") {
 		t.Errorf("%s", out.String())
 	}
 }
@@ -231,8 +261,8 @@ func (failedSeeds) ExplainURL(context.Context, string, int) (*crawl.URLReport, e
 
 func (f failedSeeds) Stop() { *f.stopped = true }
 
-// TestGivesUp: a crawl whose seeds fail is given up, but not one that somebody has interrupted: that
-// is an end of its own, with its own exit code.
+// TestGivesUp: a crawl whose seeds fail is given up, but not one that somebody has interrupted:
+// that is an end of its own, with its own exit code.
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -26,7 +26,8 @@ type tokensRevokeVerb struct {
 
 // Help gives the examples of the verb.
 func (*tokensRevokeVerb) Help() string {
-	return command.Examples("crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key", "crawlnode tokens revoke 5f0c2a9e41b7d386 --token-file admin.token")
+	return command.Examples("crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key",
+		"crawlnode tokens revoke 5f0c2a9e41b7d386 --token-file admin.token")
 }
 
 func (v *tokensRevokeVerb) Run(ctx context.Context, env *Env) int {
@@ -41,7 +42,8 @@ func (v *tokensRevokeVerb) Run(ctx context.Context, env *Env) int {
 		}
 		fmt.Fprintf(env.Stdout, "token %s is revoked\n", plaintext.Escape(report.ID))
 		if len(report.Untold) > 0 {
-			env.Fail(0, "did not answer and take it until they can be reached: %s", strings.Join(report.Untold, ", "))
+			env.Fail(0, "did not answer and take it until they can be reached: %s",
+				strings.Join(report.Untold, ", "))
 		}
 		return nil
 	})

@@ -112,7 +112,8 @@ func TestATrapIsToldWhileItHappens(t *testing.T) {
 	lines := bufio.NewScanner(written)
 	address := ""
 	for address == "" && lines.Scan() {
-		if m := regexp.MustCompile(`status at http://(\S+)/status`).FindStringSubmatch(lines.Text()); m != nil {
+		if m := regexp.MustCompile(`status at http://(\S+)/status`).FindStringSubmatch(lines.Text()); m !=
+			nil {
 			address = m[1]
 		}
 	}
@@ -133,7 +134,8 @@ func TestATrapIsToldWhileItHappens(t *testing.T) {
 		t.Errorf("event %+v, want the pattern %s", event, pattern)
 	}
 	st := statusOf(ctx, t, address)
-	if len(st.Fetch.Traps) != 1 || st.Fetch.Traps[0].Exclude != pattern || st.Fetch.Traps[0].Pages < 24 {
+	if len(st.Fetch.Traps) != 1 || st.Fetch.Traps[0].Exclude != pattern ||
+		st.Fetch.Traps[0].Pages < 24 {
 		t.Errorf("traps %+v", st.Fetch.Traps)
 	}
 	i := slices.IndexFunc(st.Cluster.Health.Reasons, func(r crawl.HealthReason) bool {
@@ -213,7 +215,8 @@ func TestTheBudgetOfSuspiciousURLs(t *testing.T) {
 // nextEvent waits for an event of a code.
 func nextEvent(ctx context.Context, t *testing.T, address, code string) (e crawl.Event) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/api/v1/events", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/api/v1/events",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

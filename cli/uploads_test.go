@@ -12,8 +12,8 @@ import (
 	"crawlnode/simweb"
 )
 
-// TestCrawlThatIsNotUploaded: a crawl whose files the object store refuses ends with an error that says so, and keeps them. The same
-// command copies them when the store takes them, and is done.
+// TestCrawlThatIsNotUploaded: a crawl whose files the object store refuses ends with an error that
+// says so, and keeps them. The same command copies them when the store takes them, and is done.
 func TestCrawlThatIsNotUploaded(t *testing.T) {
 	t.Parallel()
 	store := s3test.New(t.Cleanup)
@@ -25,9 +25,12 @@ func TestCrawlThatIsNotUploaded(t *testing.T) {
 		return s3test.Denied
 	}
 	web, server := serveWeb(t, simweb.Config{Seed: 31, Hosts: 1, PagesPerHost: 3, PageBytes: 500})
-	args := append(append([]string{"crawl", web.Seeds()[0]}, nodeFlags(t, server)...), "--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", store.URL)
+	args := append(append([]string{"crawl", web.Seeds()[0]}, nodeFlags(t, server)...), "--upload",
+		"s3://bucket/crawls?region=us-east-1", "--upload-endpoint", store.URL)
 	dir := args[slices.Index(args, "--data-dir")+1]
-	run(t, "", args...).want(t, command.ExitError, "ended: frontier_exhausted", "crawlnode: the crawl has ended, but 2 of its files could not be copied to s3://bucket/crawls (warc/")
+	run(t, "", args...).want(t, command.ExitError, "ended: frontier_exhausted",
+		"crawlnode: the crawl has ended, but 2 of its files could not be copied to "+
+			"s3://bucket/crawls (warc/")
 	files, err := filepath.Glob(filepath.Join(dir, "warc", "*"))
 	if stored, _ := store.Objects(); err != nil || len(files) != 2 || len(stored) != 0 {
 		t.Errorf("on the disk %v, %v; stored %d", files, err, len(stored))

@@ -12,9 +12,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// urlsListVerb lists stored URLs, of a cluster or of data directories whose nodes do not run. A list
-// is written as it is read, one page at a time, so memory does not grow with its length, here or on
-// the nodes.
+// urlsListVerb lists stored URLs, of a cluster or of data directories whose nodes do not run. A
+// list is written as it is read, one page at a time, so memory does not grow with its length, here
+// or on the nodes.
 type urlsListVerb struct {
 	source   `embed:""`
 	State    string `group:"scope" enum:"queued,done,failed,skipped,broken," default:"" placeholder:"queued|done|failed|skipped|broken" help:"Only URLs in this state; broken: those that failed, and those that were answered with 4xx or 5xx. Default: all."`
@@ -32,7 +32,8 @@ type urlsListVerb struct {
 // Help gives the examples of the verb and says what it lists.
 func (*urlsListVerb) Help() string {
 	return command.Examples(
-		"crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv",
+		"crawlnode urls list --state failed",
+		"crawlnode urls list --host docs.example.org -o csv > urls.csv",
 		"crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json",
 		"crawlnode urls list --state broken --referrer --data-dir crawlnode-data/n1",
 		"crawlnode urls list --changed --since 7d") + `
@@ -68,7 +69,8 @@ func (v *urlsListVerb) Run(ctx context.Context, env *Env) int {
 	case v.Since != "" && v.badSince() != nil:
 		return env.Fail(command.ExitUsage, "--since: %v", v.badSince())
 	case v.Limit < 0:
-		return env.Fail(command.ExitUsage, "--limit: %d is less than nothing: give a number of URLs, or leave it out", v.Limit)
+		return env.Fail(command.ExitUsage,
+			"--limit: %d is less than nothing: give a number of URLs, or leave it out", v.Limit)
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()

@@ -55,7 +55,9 @@ func (v *urlsRecrawlVerb) Run(ctx context.Context, env *Env) int {
 	case filtered && len(v.URLs) > 0:
 		return env.Fail(command.ExitUsage, "give URLs, or --host and --match, not both")
 	case !filtered && len(v.URLs) == 0:
-		return env.Fail(command.ExitUsage, "no URL was given: name some, or all of a host with --host HOST, or those of a pattern with --match PATTERN")
+		return env.Fail(command.ExitUsage,
+			"no URL was given: name some, or all of a host with --host HOST, "+
+				"or those of a pattern with --match PATTERN")
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
@@ -81,7 +83,8 @@ func (v *urlsRecrawlVerb) Run(ctx context.Context, env *Env) int {
 	}
 	switch lacks := (*urllist.Incomplete)(nil); {
 	case ctx.Err() != nil:
-		return env.Fail(command.ExitInterrupted, "interrupted: the other URLs were not queued; give the command again")
+		return env.Fail(command.ExitInterrupted,
+			"interrupted: the other URLs were not queued; give the command again")
 	case errors.As(err, &lacks):
 		return env.Fail(command.ExitCluster, "%v; give the command again", err)
 	case err != nil:
@@ -106,7 +109,9 @@ func (v *urlsRecrawlVerb) seeds(ctx context.Context, env *Env) ([]seedlist.Entry
 	}
 	for i := range seeds {
 		if seedlist.LacksScheme(seeds[i].URL) {
-			return nil, env.Fail(command.ExitUsage, "%s: has no scheme: write https://%s or http://%s, as crawlnode urls list shows it", seeds[i].URL, seeds[i].URL, seeds[i].URL)
+			return nil, env.Fail(command.ExitUsage,
+				"%s: has no scheme: write https://%s or http://%s, as crawlnode urls list shows it",
+				seeds[i].URL, seeds[i].URL, seeds[i].URL)
 		}
 		seeds[i].Again, seeds[i].Known = true, true
 	}
@@ -210,11 +215,16 @@ func (b *recrawling) code(v *urlsRecrawlVerb) int {
 		return b.env.Fail(command.ExitUsage, "nothing was queued: the %s out of scope by now",
 			english.Plural(int(b.refused), "URL that matches is", "URLs that match are"))
 	case v.Host != "" && v.Match != "":
-		return b.env.Fail(command.ExitUsage, "nothing matched: no URL of host %s that matches %s was fetched yet; crawlnode urls list --host %s shows what is known", v.Host, v.Match, v.Host)
+		return b.env.Fail(command.ExitUsage, "nothing matched: no URL of host %s that matches %s was "+
+			"fetched yet; crawlnode urls list --host %s shows what is known", v.Host, v.Match, v.Host)
 	case v.Host != "":
-		return b.env.Fail(command.ExitUsage, "nothing matched: no URL of host %s was fetched yet; crawlnode hosts show %s shows what is known", v.Host, v.Host)
+		return b.env.Fail(command.ExitUsage,
+			"nothing matched: no URL of host %s was fetched yet; crawlnode hosts show %s shows what "+
+				"is known",
+			v.Host, v.Host)
 	case v.Match != "":
-		return b.env.Fail(command.ExitUsage, "nothing matched: no URL that matches %s was fetched yet; crawlnode urls list --match shows what is known", v.Match)
+		return b.env.Fail(command.ExitUsage, "nothing matched: no URL that matches %s was fetched yet; "+
+			"crawlnode urls list --match shows what is known", v.Match)
 	}
 	return b.env.Fail(command.ExitUsage, "nothing was queued: none of the URLs is known")
 }

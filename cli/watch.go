@@ -14,7 +14,6 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
-	"crawlnode/cli/givenup"
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
@@ -45,14 +44,15 @@ type crawlWatch struct {
 	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
-	lost    *givenup.Tally   // what was given up; nil: nothing
+	lost    *givenUpTally    // what was given up; nil: nothing
 	traps   map[string]bool  // the patterns that were told
-	broken  *givenup.Broken  // the broken links; nil: none
+	broken  *brokenList      // the broken links; nil: none
 }
 
 func (w *crawlWatch) open(info node.Info) {
 	w.info = info
-	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", plaintext.Escape(w.env.Version), plaintext.Escape(info.DataDir), client.Reachable(info.HTTP))
+	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n",
+		plaintext.Escape(w.env.Version), plaintext.Escape(info.DataDir), client.Reachable(info.HTTP))
 }
 
 // run keeps the newest status and shows it, until the node has ended.
@@ -75,7 +75,8 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 		w.tellTraps(st)
 		w.show(st, now)
 		if w.batch && diskFull(st, now) && w.full.CompareAndSwap(false, true) {
-			w.env.Fail(command.ExitSafety, "the disk is nearly full: the crawl stops; free some space and run the same command again")
+			w.env.Fail(command.ExitSafety,
+				"the disk is nearly full: the crawl stops; free some space and run the same command again")
 			n.Drain()
 		}
 	}
@@ -93,7 +94,8 @@ func (w *crawlWatch) tellTraps(st *crawl.Status) {
 		}
 		w.traps[t.Exclude] = true
 		w.env.Fail(0, "%s makes pages without end: %s of %s so far, which say hardly anything new; "+
-			"to leave them out now: %s; in another crawl: --exclude %s", t.Host, plaintext.CountOf(t.Pages, "page"),
+			"to leave them out now: %s; in another crawl: --exclude %s", t.Host,
+			plaintext.CountOf(t.Pages, "page"),
 			t.Exclude, t.Command, config.InShell(t.Exclude))
 	}
 }
@@ -128,7 +130,8 @@ func (w *crawlWatch) exitCode(code int, finished string) int {
 			w.env.Fail(command.ExitError, "%s", line)
 		}
 		return command.ExitError
-	case code == command.ExitOK && finished != "" && w.seeds != nil && w.last != nil && w.last.Fetch.Responses.C2xx == 0:
+	case code == command.ExitOK && finished != "" && w.seeds != nil && w.last != nil &&
+		w.last.Fetch.Responses.C2xx == 0:
 		for _, line := range w.seeds.Refusals() {
 			code = w.env.Fail(command.ExitError, "%s", line)
 		}
@@ -153,7 +156,8 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 		w.line.Draw("%s", text)
 		return
 	}
-	if wait := progressEvery; w.told.IsZero() && now.Sub(w.started) >= time.Second || !w.told.IsZero() && now.Sub(w.told) >= wait {
+	if wait := progressEvery; w.told.IsZero() && now.Sub(w.started) >= time.Second ||
+		!w.told.IsZero() && now.Sub(w.told) >= wait {
 		w.told = now
 		fmt.Fprintln(w.line, plaintext.Escape(text))
 	}
@@ -166,15 +170,18 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	case doing != "" && st.Throughput.PagesTotal == 0:
 		return fmt.Sprintf("no page yet: %s (%v)", doing, took)
 	case doing != "":
-		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", plaintext.Count(st.Throughput.PagesTotal), doing, took)
+		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)",
+			plaintext.Count(st.Throughput.PagesTotal), doing, took)
 	}
-	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", plaintext.CountOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
+	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v",
+		plaintext.CountOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
 		plaintext.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
 	if st.Crawl.State == crawl.CrawlWaiting {
 		text += ", " + st.Crawl.Message
 	}
 	if traps := st.Fetch.Traps; len(traps) > 0 {
-		text += fmt.Sprintf(", in a trap: %s of %s", plaintext.CountOf(traps[0].Pages, "page"), traps[0].Exclude)
+		text += fmt.Sprintf(", in a trap: %s of %s", plaintext.CountOf(traps[0].Pages, "page"),
+			traps[0].Exclude)
 		if more := len(traps) - 1; more > 0 {
 			text += fmt.Sprintf(" and of %d more", more)
 		}
@@ -182,8 +189,11 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	if left, ok := timeLeft(st); ok {
 		text += fmt.Sprintf(", about %v to the limit", left)
 	}
-	if h := &st.Frontier.Hosts; st.Frontier.InFlight == 0 && h.Ready+h.Waiting == 0 && h.Backoff+h.Frozen > 0 {
-		text += fmt.Sprintf(", waits for hosts that are held back: %d; crawlnode hosts show HOST says why", h.Backoff+h.Frozen)
+	if h := &st.Frontier.Hosts; st.Frontier.InFlight == 0 && h.Ready+h.Waiting == 0 &&
+		h.Backoff+h.Frozen > 0 {
+		text += fmt.Sprintf(
+			", waits for hosts that are held back: %d; crawlnode hosts show HOST says why",
+			h.Backoff+h.Frozen)
 	}
 	return text
 }
@@ -202,7 +212,8 @@ func timeLeft(st *crawl.Status) (left time.Duration, ok bool) {
 		}
 	}
 	if l.MaxDurationSeconds != nil {
-		byTime := time.Duration(max(*l.MaxDurationSeconds-st.Crawl.RunningSeconds, 0) * float64(time.Second))
+		byTime := time.Duration(
+			max(*l.MaxDurationSeconds-st.Crawl.RunningSeconds, 0) * float64(time.Second))
 		if !ok || byTime < left {
 			left, ok = byTime, true
 		}
@@ -235,13 +246,16 @@ func (w *crawlWatch) summary(code int, reason string) {
 	if own := w.fetched; w.batch && own < fresh {
 		fresh, inRun = own, plaintext.CountOf(own, "new page")+", "
 	}
-	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal), took.Round(100*time.Millisecond), inRun,
+	say("pages", "%s in %v (%s%.1f/s), %s received", plaintext.Count(st.Throughput.PagesTotal),
+		took.Round(100*time.Millisecond), inRun,
 		float64(fresh)/max(took.Seconds(), 0.001), plaintext.Bytes(st.Throughput.BytesInTotal))
 	r, e, k := st.Fetch.Responses, st.Fetch.ErrorsByCategory, st.Fetch.SkippedByReason
 	say("answers", "%d 2xx, %d 3xx, %d 4xx, %d 5xx", r.C2xx, r.C3xx, r.C4xx, r.C5xx)
 	if st.Fetch.ErrorsTotal > 0 || w.lost == nil { // errors: 0 would say that all is well
-		say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
-			{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}, {"proxy", e.Proxy}}))
+		say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect},
+			{"tls", e.TLS}, {"timeout", e.Timeout},
+			{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress},
+			{"other", e.Other}, {"proxy", e.Proxy}}))
 	}
 	if w.lost != nil {
 		say("given up", "%s", w.lost.Summary())
@@ -254,7 +268,8 @@ func (w *crawlWatch) summary(code int, reason string) {
 			say("broken link", "%s", line)
 		}
 	}
-	skipped := []amount{{"out of scope", k.OutOfScope}, {"robots", k.Robots}, {"depth", k.Depth}, {"trap", k.Trap}, {"too long", k.TooLong},
+	skipped := []amount{{"out of scope", k.OutOfScope}, {"robots", k.Robots}, {"depth", k.Depth},
+		{"trap", k.Trap}, {"too long", k.TooLong},
 		{"host budget", k.HostBudget}, {"scheme", k.Scheme}, {"invalid", k.Invalid}, {"nofollow", k.NoFollow}, {"focus", k.Focus}}
 	total := int64(0)
 	for _, s := range skipped {
@@ -271,8 +286,10 @@ func (w *crawlWatch) summary(code int, reason string) {
 	}
 	out := st.Preferences.LeftOutTotal
 	if n := out.Search + out.Archive + out.AIInput + out.AITrain; n > 0 {
-		say("left out", "%s: owners said no, so exports, sinks, replay or the index pass these pages over (--preferences obey)",
-			amounts(n, []amount{{"search", out.Search}, {"archive", out.Archive}, {"ai-input", out.AIInput}, {"ai-train", out.AITrain}}))
+		say("left out", "%s: owners said no, so exports, sinks, replay or the index pass these pages "+
+			"over (--preferences obey)",
+			amounts(n, []amount{{"search", out.Search}, {"archive", out.Archive}, {"ai-input", out.AIInput},
+				{"ai-train", out.AITrain}}))
 	}
 	for i := range st.Fetch.Traps {
 		t := &st.Fetch.Traps[i]
@@ -280,12 +297,15 @@ func (w *crawlWatch) summary(code int, reason string) {
 			plaintext.CountOf(t.Pages, "page"), t.Host, config.InShell(t.Exclude))
 	}
 	if len(st.Fetch.Traps) >= crawl.MaxTraps {
-		say("traps", "at most %d are named here, those with the most pages; the log names all", crawl.MaxTraps)
+		say("traps", "at most %d are named here, those with the most pages; the log names all",
+			crawl.MaxTraps)
 	}
-	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", plaintext.Count(st.Frontier.DuplicatesTotal),
+	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one",
+		plaintext.Count(st.Frontier.DuplicatesTotal),
 		plaintext.Count(st.Output.ContentDuplicatesTotal), plaintext.Count(st.Output.NearDuplicatesTotal))
 	if st.Output.RecordsTotal > 0 {
-		say("archive", "%s; %s (%s) in %s%cwarc", plaintext.CountOf(st.Output.RecordsTotal, "record"), plaintext.CountOf(st.Output.WARCFiles, "file"),
+		say("archive", "%s; %s (%s) in %s%cwarc", plaintext.CountOf(st.Output.RecordsTotal, "record"),
+			plaintext.CountOf(st.Output.WARCFiles, "file"),
 			plaintext.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
 	}
 	switch {
@@ -309,7 +329,12 @@ func (w *crawlWatch) summary(code int, reason string) {
 
 // countLost counts what was given up, when the node has ended, and returns the exit code: a crawl
 // that has got nothing of a seed's host has failed.
-func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, seeds []seedlist.Entry) int {
+func (w *crawlWatch) countLost(
+	ctx context.Context,
+	code int,
+	finished string,
+	seeds []seedlist.Entry,
+) int {
 	if w.last == nil || w.last.Fetch.GivenUpTotal == 0 {
 		return code
 	}
@@ -319,7 +344,7 @@ func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, s
 			hosts = append(hosts, u)
 		}
 	}
-	t, err := givenup.Read(context.WithoutCancel(ctx), w.info.DataDir, hosts)
+	t, err := readGivenUp(context.WithoutCancel(ctx), w.info.DataDir, hosts)
 	switch {
 	case err != nil:
 		w.env.Fail(0, "what was given up cannot be listed: %v", err)
@@ -331,8 +356,9 @@ func (w *crawlWatch) countLost(ctx context.Context, code int, finished string, s
 	if code != command.ExitOK || finished == "" {
 		return code
 	}
-	for _, h := range t.Barren[:min(len(t.Barren), givenup.MaxHosts)] {
-		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Name, h.Reason)
+	for _, h := range t.Barren[:min(len(t.Barren), maxLostHosts)] {
+		code = w.env.Fail(command.ExitError, "nothing of the seed's host %s was fetched: %s", h.Host,
+			h.Reason)
 	}
 	return code
 }
@@ -345,7 +371,7 @@ func (w *crawlWatch) findBroken(ctx context.Context) {
 	if f := &w.last.Fetch; f.GivenUpTotal+f.Responses.C4xx+f.Responses.C5xx == 0 {
 		return
 	}
-	b, err := givenup.ReadBroken(context.WithoutCancel(ctx), w.info.DataDir)
+	b, err := readBroken(context.WithoutCancel(ctx), w.info.DataDir)
 	switch {
 	case err != nil:
 		w.env.Fail(0, "broken links cannot be listed: %v", err)
@@ -357,9 +383,11 @@ func (w *crawlWatch) findBroken(ctx context.Context) {
 // sayBroken is the last line but one of a crawl that has found broken links.
 func (w *crawlWatch) sayBroken() {
 	if w.broken != nil {
-		list := commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "broken", "--referrer",
+		list := commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "broken",
+			"--referrer",
 			"--data-dir", w.info.DataDir)
-		text := w.broken.Total() + "; " + list + " lists them, each with the page on which it was found first"
+		text := w.broken.Total() + "; " + list +
+			" lists them, each with the page on which it was found first"
 		if len(w.broken.First[0].Pages) == 0 {
 			text += "; a crawl with --derive links names the other pages here"
 		}
@@ -379,8 +407,10 @@ func hostOfSeed(seed string) (string, error) {
 // sayLost is the last line of a crawl that has given up URLs.
 func (w *crawlWatch) sayLost() {
 	if w.lost != nil {
-		fmt.Fprintln(w.env.Stdout, plaintext.Escape(fmt.Sprintf("%s given up; %s lists them, with the reasons", w.lost.Total(),
-			commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--data-dir", w.info.DataDir))))
+		fmt.Fprintln(w.env.Stdout,
+			plaintext.Escape(fmt.Sprintf("%s given up; %s lists them, with the reasons", w.lost.Total(),
+				commandLine(ownCommand(w.env.Executable), "urls", "list", "--state", "failed", "--data-dir",
+					w.info.DataDir))))
 	}
 }
 
@@ -389,11 +419,13 @@ func (w *crawlWatch) sayLost() {
 func (w *crawlWatch) nextSteps(reason string) []string {
 	var steps []string
 	if w.last.Output.RecordsTotal > 0 && w.last.Throughput.PagesTotal > 0 && w.seeds != nil {
-		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds.First(), "--data-dir", w.info.DataDir)+" shows the page")
+		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds.First(),
+			"--data-dir", w.info.DataDir)+" shows the page")
 	}
 	switch reason {
 	case crawl.FinishExhausted:
-		steps = append(steps, "the same command with --again fetches the seeds once more and follows what is new there")
+		steps = append(steps,
+			"the same command with --again fetches the seeds once more and follows what is new there")
 	case crawl.FinishMaxPages, crawl.FinishMaxDuration:
 		steps = append(steps, "the same command with a higher limit goes on from here")
 	}

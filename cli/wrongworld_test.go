@@ -23,13 +23,19 @@ type wrongWorld struct {
 	closed string // an address where nothing listens
 
 	forbidding, closedRobots, secure, plain, silent, answers string // URLs of servers
-	used, http, gossip                                       string // of a node: its directory and its addresses
+	// of a node: its directory and its addresses
+	used, http, gossip string
 }
 
 func newWrongWorld(t *testing.T) *wrongWorld {
 	t.Helper()
 	_, web := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
-	w := &wrongWorld{t: t, dns: web.DNS.String(), closed: closedport.Reserve(t).Addr, used: filepath.Join(t.TempDir(), "used")}
+	w := &wrongWorld{
+		t:      t,
+		dns:    web.DNS.String(),
+		closed: closedport.Reserve(t).Addr,
+		used:   filepath.Join(t.TempDir(), "used"),
+	}
 	robots := func(status int, text string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
@@ -52,7 +58,8 @@ func newWrongWorld(t *testing.T) *wrongWorld {
 	}, false)
 	t.Cleanup(func() { close(hang) }) // before the servers wait for their requests
 	w.answers = w.serve(answersOf, false)
-	w.http, w.gossip = startBeside(t, "--data-dir", w.used, "--partitions", "512", "--dns", w.dns, "--allow-net", "127.0.0.0/8")
+	w.http, w.gossip = startBeside(t, "--data-dir", w.used, "--partitions", "512", "--dns", w.dns,
+		"--allow-net", "127.0.0.0/8")
 	return w
 }
 
@@ -115,7 +122,8 @@ func (w *wrongWorld) packed(text string) string {
 
 // ports are those of a node beside others.
 func (w *wrongWorld) ports() []string {
-	return []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--dns", w.dns, "--delay", "5ms"}
+	return []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		"--dns", w.dns, "--delay", "5ms"}
 }
 
 // crawl is a crawl that may fetch nothing without more.

@@ -10,18 +10,63 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestAnswersSurviveSettings: each value, zero included, is told to other nodes and read back, and a
-// document of an older node, without the fields, means the defaults.
+// TestAnswersSurviveSettings: each value, zero included, is told to other nodes and read back, and
+// a document of an older node, without the fields, means the defaults.
 func TestAnswersSurviveSettings(t *testing.T) {
 	t.Parallel()
 	def := Default()
 	for name, a := range map[string]Answers{
 		"defaults": def.Answers,
-		"none":     {Retries: 0, RetryStatuses: "none", Timeout: time.Second, HeaderTimeout: time.Second, Cookies: "off", Blocked: "off", Purpose: "ai-train", Preferences: "obey"},
-		"many":     {Retries: 100, RetryStatuses: "404,500-599", Timeout: time.Hour, HeaderTimeout: time.Minute, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
-		"no retry": {Retries: 0, RetryStatuses: crawl.DefaultRetryStatuses, Timeout: time.Minute, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
-		"one":      {Retries: 1, RetryStatuses: "502", Timeout: 5 * time.Second, HeaderTimeout: 15 * time.Second, Cookies: "visit", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
-		"slow":     {Retries: 3, RetryStatuses: "408", Timeout: 10 * time.Minute, HeaderTimeout: 5 * time.Minute, Cookies: "off", Blocked: "back-off", Purpose: "ai-train", Preferences: "obey"},
+		"none": {
+			Retries:       0,
+			RetryStatuses: "none",
+			Timeout:       time.Second,
+			HeaderTimeout: time.Second,
+			Cookies:       "off",
+			Blocked:       "off",
+			Purpose:       "ai-train",
+			Preferences:   "obey",
+		},
+		"many": {
+			Retries:       100,
+			RetryStatuses: "404,500-599",
+			Timeout:       time.Hour,
+			HeaderTimeout: time.Minute,
+			Cookies:       "visit",
+			Blocked:       "back-off",
+			Purpose:       "ai-train",
+			Preferences:   "obey",
+		},
+		"no retry": {
+			Retries:       0,
+			RetryStatuses: crawl.DefaultRetryStatuses,
+			Timeout:       time.Minute,
+			HeaderTimeout: 15 * time.Second,
+			Cookies:       "visit",
+			Blocked:       "back-off",
+			Purpose:       "ai-train",
+			Preferences:   "obey",
+		},
+		"one": {
+			Retries:       1,
+			RetryStatuses: "502",
+			Timeout:       5 * time.Second,
+			HeaderTimeout: 15 * time.Second,
+			Cookies:       "visit",
+			Blocked:       "back-off",
+			Purpose:       "ai-train",
+			Preferences:   "obey",
+		},
+		"slow": {
+			Retries:       3,
+			RetryStatuses: "408",
+			Timeout:       10 * time.Minute,
+			HeaderTimeout: 5 * time.Minute,
+			Cookies:       "off",
+			Blocked:       "back-off",
+			Purpose:       "ai-train",
+			Preferences:   "obey",
+		},
 	} {
 		c := Default()
 		c.Answers = a
@@ -52,8 +97,10 @@ func TestAnswersSurviveSettings(t *testing.T) {
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	for flag, values := range map[string][]string{
-		"retries": {"-1", "101", "x"}, "retry-statuses": {"200", "5xx", "504-500", "99", "302", "502,,503"},
-		"timeout": {"0s", "-1s", "2h", "x"}, "header-timeout": {"0s", "1ms", "61m"}, "cookies": {"on", "jar", ""},
+		"retries": {"-1", "101", "x"}, "retry-statuses": {"200", "5xx", "504-500", "99", "302",
+			"502,,503"},
+		"timeout": {"0s", "-1s", "2h", "x"}, "header-timeout": {"0s", "1ms", "61m"},
+		"cookies": {"on", "jar", ""},
 	} {
 		for _, value := range values {
 			c := Default()
@@ -62,12 +109,20 @@ func TestBadAnswers(t *testing.T) {
 			}
 			d := Default()
 			s := d.Settings("1")
-			if _, err := Change(&s, map[string]json.RawMessage{flag: json.RawMessage(`"` + value + `"`)}, "1"); err == nil {
+			if _, err := Change(&s, map[string]json.RawMessage{
+				flag: json.RawMessage(`"` + value + `"`),
+			}, "1"); err == nil {
 				t.Errorf("%s=%q is taken while the crawl runs", flag, value)
 			}
 		}
 	}
-	for flag, value := range map[string]string{"retries": `0`, "retry-statuses": `"502"`, "timeout": `"5s"`, "header-timeout": `"1s"`, "cookies": `"off"`} {
+	for flag, value := range map[string]string{
+		"retries":        `0`,
+		"retry-statuses": `"502"`,
+		"timeout":        `"5s"`,
+		"header-timeout": `"1s"`,
+		"cookies":        `"off"`,
+	} {
 		d := Default()
 		s := d.Settings("1")
 		changed, err := Change(&s, map[string]json.RawMessage{flag: json.RawMessage(value)}, "1")

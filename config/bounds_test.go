@@ -55,7 +55,8 @@ func TestNumbersBeyondTheirBounds(t *testing.T) {
 		if lowest == "" {
 			continue
 		}
-		if err := load(lowest); err == nil || !strings.Contains(err.Error(), lowest+" is too small: give at least ") {
+		if err := load(lowest); err == nil ||
+			!strings.Contains(err.Error(), lowest+" is too small: give at least ") {
 			t.Errorf("--%s: %v", f.name, err)
 		}
 	}

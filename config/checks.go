@@ -74,7 +74,8 @@ func checkWord(flag, value string, words ...string) error {
 		hint = fmt.Sprintf("; did you mean %q?", s)
 	}
 	last := len(words) - 1
-	return fmt.Errorf("--%s: %q is not %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last], hint)
+	return fmt.Errorf("--%s: %q is not %s or %s%s", flag, value, strings.Join(words[:last], ", "),
+		words[last], hint)
 }
 
 // checkRange requires a number between two bounds, both included.
@@ -93,7 +94,8 @@ func checkPatterns(flag string, patterns []string) error {
 	var problems []error
 	for _, text := range patterns {
 		if _, err := scope.ParsePattern(text); err != nil {
-			problems = append(problems, fmt.Errorf("--%s: pattern %q: %s", flag, text, strings.ReplaceAll(err.Error(), "\n", `\n`)))
+			problems = append(problems,
+				fmt.Errorf("--%s: pattern %q: %s", flag, text, strings.ReplaceAll(err.Error(), "\n", `\n`)))
 		}
 	}
 	return errors.Join(problems...)
@@ -135,15 +137,18 @@ func checkName(flag, name string, mayBeEmpty bool) error {
 	if len(name) > maxNameBytes {
 		return fmt.Errorf("--%s: %q is longer than %d bytes", flag, name, maxNameBytes)
 	}
-	if name[0] == '.' || name[0] == '-' || strings.ContainsFunc(name, func(r rune) bool { return !isNameByte(r) }) {
-		return fmt.Errorf("--%s: %q: use letters, digits, '-', '_' and '.', beginning with a letter or digit", flag, name)
+	if name[0] == '.' || name[0] == '-' ||
+		strings.ContainsFunc(name, func(r rune) bool { return !isNameByte(r) }) {
+		return fmt.Errorf(
+			"--%s: %q: use letters, digits, '-', '_' and '.', beginning with a letter or digit", flag, name)
 	}
 	return nil
 }
 
 // isNameByte reports whether a name may contain r.
 func isNameByte(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' ||
+		r == '_' || r == '.'
 }
 
 // checkPartitions requires a power of two or a prime: with other numbers some hash functions spread

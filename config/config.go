@@ -15,10 +15,10 @@ import (
 // (fixed for the life of the cluster). Settings with cluster or founding that have a field in
 // crawl.Settings can be changed while the crawl runs, unless the tag fixed says why not.
 //
-// The tags min and max bound a number, a size or a time; without max there is no bound that matters.
-// A placeholder of lower-case words with | between them lists the words that are allowed. The tags
-// doc, empty and together are explained in document.go. With report:"days" the API writes a time
-// as 7d.
+// The tags min and max bound a number, a size or a time; without max there is no bound that
+// matters. A placeholder of lower-case words with | between them lists the words that are allowed.
+// The tags doc, empty and together are explained in document.go. With report:"days" the API writes
+// a time as 7d.
 type Config struct {
 	Groups `embed:""`
 }
@@ -51,8 +51,8 @@ type Node struct {
 	RPC    string `name:"rpc" group:"node" placeholder:"ADDR" default:"127.0.0.1:27297" help:"Calls between nodes (gRPC)." live:"start"`
 	// Advertise is an IP address or host name, without port.
 	Advertise string `group:"node" placeholder:"HOST" help:"Address that other nodes use, if it differs from the listening address." live:"start"`
-	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at the start: see package
-	// scheduler/breadth.
+	// Fetchers bounds the concurrent fetches of this node. When it is not given, it is the number at
+	// the start: see package scheduler/breadth.
 	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node (not given: more while servers are slow and processors free)." min:"1" max:"100000" live:"start"`
 	// DNS lists servers as ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`

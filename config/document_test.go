@@ -54,7 +54,8 @@ func TestDocumentsStay(t *testing.T) {
 		{"one setting of revisits", func(c *Config) { c.RecrawlMin = 2 * time.Hour }},
 		{"revisits", func(c *Config) {
 			c.Recrawl, c.RecrawlInterval, c.RecrawlMin = "fixed", 48*time.Hour, time.Minute
-			c.RecrawlMax, c.RecrawlShare, c.RecrawlChanged, c.RecrawlWorth = 72*time.Hour, 0.25, "payload", 0.4
+			c.RecrawlMax, c.RecrawlShare, c.RecrawlChanged, c.RecrawlWorth = 72*
+				time.Hour, 0.25, "payload", 0.4
 			c.Priority = "depth=1"
 		}},
 	} {

@@ -84,7 +84,8 @@ func EnvName(flag string) string {
 // words are the possible values of a setting that takes one of a few words; otherwise none.
 func (f field) words() []string {
 	hint := f.tag.Get("placeholder")
-	if f.value.Kind() != reflect.String || !strings.Contains(hint, "|") || hint != strings.ToLower(hint) {
+	if f.value.Kind() != reflect.String || !strings.Contains(hint, "|") ||
+		hint != strings.ToLower(hint) {
 		return nil
 	}
 	return strings.Split(hint, "|")
@@ -189,11 +190,14 @@ func ParseNet(text string) (netip.Prefix, error) {
 	addr, noAddr := netip.ParseAddr(host)
 	switch {
 	case noAddr != nil || addr.Zone() != "":
-		return n, fmt.Errorf("%q is not a network: write an address with a prefix length, as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
+		return n, fmt.Errorf("%q is not a network: write an address with a prefix length, "+
+			"as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
 	case host == text:
-		return n, fmt.Errorf("%q has no prefix length: write %s/%d for this address alone, or fewer bits for a network, as %s/%d", text, addr, addr.BitLen(), addr, addr.BitLen()/4)
+		return n, fmt.Errorf("%q has no prefix length: write %s/%d for this address alone, "+
+			"or fewer bits for a network, as %s/%d", text, addr, addr.BitLen(), addr, addr.BitLen()/4)
 	}
-	return n, fmt.Errorf("%q has an invalid prefix length: write %s/0 to %s/%d", text, addr, addr, addr.BitLen())
+	return n, fmt.Errorf("%q has an invalid prefix length: write %s/0 to %s/%d", text, addr, addr,
+		addr.BitLen())
 }
 
 func parseDuration(d *time.Duration, text string) (err error) {
@@ -207,8 +211,10 @@ var durationUnits = map[string]struct {
 	unit string
 	many float64
 }{
-	"sec": {"s", 1}, "secs": {"s", 1}, "second": {"s", 1}, "seconds": {"s", 1}, "min": {"m", 1}, "mins": {"m", 1}, "minute": {"m", 1}, "minutes": {"m", 1},
-	"hr": {"h", 1}, "hrs": {"h", 1}, "hour": {"h", 1}, "hours": {"h", 1}, "d": {"h", 24}, "day": {"h", 24}, "days": {"h", 24}, "w": {"h", 7 * 24}, "week": {"h", 7 * 24}, "weeks": {"h", 7 * 24},
+	"sec": {"s", 1}, "secs": {"s", 1}, "second": {"s", 1}, "seconds": {"s", 1}, "min": {"m", 1},
+	"mins": {"m", 1}, "minute": {"m", 1}, "minutes": {"m", 1},
+	"hr": {"h", 1}, "hrs": {"h", 1}, "hour": {"h", 1}, "hours": {"h", 1}, "d": {"h", 24}, "day": {"h",
+		24}, "days": {"h", 24}, "w": {"h", 7 * 24}, "week": {"h", 7 * 24}, "weeks": {"h", 7 * 24},
 }
 
 // ParseDuration parses a duration: 500ms, 30s, 2h, 7d, "5 min". The error suggests what to write.
@@ -233,7 +239,8 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
+		return 0, fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h",
+			text)
 	}
 	return d, nil
 }

@@ -17,13 +17,18 @@ import (
 
 // equal compares two values of a setting, lists as sets.
 func (f field) equal(other field) bool {
-	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(f.texts()))), slices.Compact(slices.Sorted(slices.Values(other.texts()))))
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(f.texts()))),
+		slices.Compact(slices.Sorted(slices.Values(other.texts()))))
 }
 
 // Change returns settings with changes applied, after the same checks as on the command line. Names
 // are those of flags; _ counts as -. The error is a *crawl.FieldErrors that lists everything that
 // is wrong.
-func Change(s *crawl.Settings, changes map[string]json.RawMessage, version string) (crawl.Settings, error) {
+func Change(
+	s *crawl.Settings,
+	changes map[string]json.RawMessage,
+	version string,
+) (crawl.Settings, error) {
 	c := ofSettings(s, version)
 	before, fields := ofSettings(s, version), map[string]field{}
 	for _, f := range fieldsOf(&c) {
@@ -31,7 +36,8 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 	}
 	wrong, fixed := &crawl.FieldErrors{}, 0
 	add := func(name, format string, args ...any) {
-		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: name, Detail: fmt.Sprintf(format, args...)})
+		wrong.Fields = append(wrong.Fields,
+			crawl.FieldError{Field: name, Detail: fmt.Sprintf(format, args...)})
 	}
 	named := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
@@ -50,10 +56,12 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
 			}
-		case f.inDocument() && f.setJSON(changes[name]) == nil && f.equal(fieldNamed(&before, flag)): // unchanged from the report
+		case f.inDocument() && f.setJSON(changes[name]) == nil && f.equal(fieldNamed(&before, flag)):
+			// unchanged from the report
 		default:
 			fixed++
-			add(name, "%s", cmp.Or(f.tag.Get("fixed"), "is a setting of one node: change the flag where it is started"))
+			add(name, "%s", cmp.Or(f.tag.Get("fixed"),
+				"is a setting of one node: change the flag where it is started"))
 		}
 		named[flag] = true
 	}
@@ -69,7 +77,8 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		return crawl.Settings{}, wrong
 	}
 	changed := c.Settings(version)
-	if !moved("contact") && !named["user-agent"] { // otherwise a node of another release would insert its version
+	// otherwise a node of another release would insert its version
+	if !moved("contact") && !named["user-agent"] {
 		changed.UserAgent = s.UserAgent
 	}
 	return changed, nil
@@ -81,13 +90,16 @@ func isText(raw json.RawMessage, text string) bool {
 	return json.Unmarshal(raw, &s) == nil && s != nil && *s == text
 }
 
-// liveProblems lists the problems of the crawl's settings, by field. reach says that where the crawl may go, or who answers for
-// it, was changed: only then a missing contact is one.
+// liveProblems lists the problems of the crawl's settings, by field. reach says that where the
+// crawl may go, or who answers for it, was changed: only then a missing contact is one.
 func (c *Config) liveProblems(reach bool) []crawl.FieldError {
-	err := errors.Join(c.validateByTags(), c.validateScope(), c.validatePoliteness(), c.validateOutput(),
-		c.validateRevisits(), c.validateRender(), c.validateAnswers(), c.validateDocuments(), c.validateProxies(), c.validateSites())
+	err := errors.Join(c.validateByTags(), c.validateScope(), c.validatePoliteness(),
+		c.validateOutput(),
+		c.validateRevisits(), c.validateRender(), c.validateAnswers(), c.validateDocuments(),
+		c.validateProxies(), c.validateSites())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && reach {
-		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
+		err = errors.New(
+			"--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}
 	if err == nil {
 		return nil
@@ -95,7 +107,8 @@ func (c *Config) liveProblems(reach bool) []crawl.FieldError {
 	var problems []crawl.FieldError
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		flag, detail, _ := strings.Cut(strings.TrimPrefix(line, "--"), ": ")
-		problems = append(problems, crawl.FieldError{Field: strings.ReplaceAll(flag, "-", "_"), Detail: detail})
+		problems = append(problems,
+			crawl.FieldError{Field: strings.ReplaceAll(flag, "-", "_"), Detail: detail})
 	}
 	return problems
 }

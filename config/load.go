@@ -126,7 +126,8 @@ func (c *Config) applyYAML(text []byte) (lines map[string]int, problems []error)
 		return nil, nil // only comments
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, []error{fmt.Errorf("line %d: the file must be a list of `name: value` lines", root.Line)}
+		return nil, []error{fmt.Errorf("line %d: the file must be a list of `name: value` lines",
+			root.Line)}
 	}
 	byName := make(map[string]field)
 	for _, f := range fieldsOf(c) {
@@ -149,7 +150,8 @@ func applyKey(byName map[string]field, seen map[string]int, key, value *yaml.Nod
 		if s := Suggest(key.Value, Names()); s != "" {
 			return fmt.Errorf("unknown key %q; did you mean %q?", key.Value, s)
 		}
-		return fmt.Errorf("unknown key %q; the keys are the flags of `crawlnode start --help` without dashes", key.Value)
+		return fmt.Errorf(
+			"unknown key %q; the keys are the flags of `crawlnode start --help` without dashes", key.Value)
 	}
 	if line, twice := seen[key.Value]; twice {
 		return fmt.Errorf("%q is already on line %d: remove one of them", key.Value, line)

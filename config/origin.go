@@ -45,7 +45,8 @@ type Setting struct {
 	Help    string `json:"help"`
 	Kind    string `json:"kind"` // the form of its value: duration, size, number, text...
 	List    bool   `json:"list"` // takes several
-	Live    string `json:"live"` // when it takes effect: start, SIGHUP, cluster or founding; see Config
+	// when it takes effect: start, SIGHUP, cluster or founding; see Config
+	Live string `json:"live"`
 }
 
 // Explain combines the sources as Load does and returns the value and origin of every setting, in
@@ -98,8 +99,10 @@ func (f field) kind() string {
 		return "number from 0 to 1"
 	}
 	return cmp.Or(map[string]string{
-		"ADDR": "host:port", "IP:PORT": "ip:port", "CIDR": "network", "HOST": "host name or address", "FILE": "path", "DIR": "path",
-		"URL": "URL", "MAIL|URL": "mail address or URL", "PATTERN": "pattern", "LIST": "pages, links, hosts, text, all",
+		"ADDR": "host:port", "IP:PORT": "ip:port", "CIDR": "network", "HOST": "host name or address",
+		"FILE": "path", "DIR": "path",
+		"URL": "URL", "MAIL|URL": "mail address or URL", "PATTERN": "pattern",
+		"LIST": "pages, links, hosts, text, all",
 	}[hint], "text")
 }
 
@@ -111,7 +114,8 @@ func (f field) texts() []string {
 		for i := range f.value.Len() {
 			texts = append(texts, textOf(f.value.Index(i)))
 		}
-	case f.value.Kind() == reflect.Pointer && f.value.IsNil(), f.value.Kind() == reflect.String && f.value.Len() == 0,
+	case f.value.Kind() == reflect.Pointer && f.value.IsNil(),
+		f.value.Kind() == reflect.String && f.value.Len() == 0,
 		f.value.Kind() == reflect.Struct && f.value.IsZero():
 	default:
 		texts = append(texts, textOf(reflect.Indirect(f.value)))
@@ -197,7 +201,8 @@ func (s *Setting) yamlLine() (string, error) {
 // wrapped.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text, Style: yaml.DoubleQuotedStyle}
-	odd := strings.ContainsFunc(text, func(r rune) bool { return !isNameByte(r) && r != ':' && r != '/' })
+	odd := strings.ContainsFunc(text,
+		func(r rune) bool { return !isNameByte(r) && r != ':' && r != '/' })
 	if text != "" && !odd && !strings.HasSuffix(text, ":") && !strings.EqualFold(text, "null") {
 		n.Style = 0
 	}

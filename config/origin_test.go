@@ -11,8 +11,10 @@ import (
 // TestWriteYAMLReadsBack prints odd settings and loads what was printed.
 func TestWriteYAMLReadsBack(t *testing.T) {
 	t.Parallel()
-	file := write(t, "node.yaml", "delay: 90m\nmax-duration: 2h\nip-delay: 0s\nlog-skipped: 0.25\nname: \"null\"\nuser-agent: 'a: b # c \"d\" \\'\n"+
-		"include: ['regex:x{1,3}', '- [', '*']\nallow-net: 10.0.0.0/8, fc00::/7\nmax-body: 1536B\nsync: yes\ncontact: me@example.org\nquorum: off\njoin: a:1, b:2\n")
+	file := write(t, "node.yaml", "delay: 90m\nmax-duration: 2h\nip-delay: 0s\nlog-skipped: 0.25\n"+
+		"name: \"null\"\nuser-agent: 'a: b # c \"d\" \\'\n"+
+		"include: ['regex:x{1,3}', '- [', '*']\nallow-net: 10.0.0.0/8, fc00::/7\nmax-body: 1536B\n"+
+		"sync: yes\ncontact: me@example.org\nquorum: off\njoin: a:1, b:2\n")
 	want, err := Load(Input{File: file})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +42,11 @@ func TestWriteYAMLReadsBack(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	file := write(t, "node.yaml", "delay: 2s\nfetchers: 7\nmemory: 2GiB\nzzz: 1\n")
-	env := map[string]string{"CRAWLNODE_FETCHERS": "8", "CRAWLNODE_DELAY": "3s", "CRAWLNODE_MAX_BODY": "lots"}
+	env := map[string]string{
+		"CRAWLNODE_FETCHERS": "8",
+		"CRAWLNODE_DELAY":    "3s",
+		"CRAWLNODE_MAX_BODY": "lots",
+	}
 	flags := Config{}
 	flags.Delay = 5 * time.Second
 	settings, err := Explain(Input{File: file, Flags: flags, Given: map[string]bool{"delay": true},
@@ -49,8 +55,10 @@ func TestExplain(t *testing.T) {
 		t.Error("accepted what is wrong")
 	}
 	for name, want := range map[string][3]string{
-		"delay": {"5s", OriginFlag, "--delay"}, "fetchers": {"8", OriginEnvironment, "CRAWLNODE_FETCHERS"},
-		"memory": {"2GiB", OriginFile, file + ":3"}, "scope": {"host", OriginDefault, ""}, "max-body": {"10MiB", OriginDefault, ""},
+		"delay": {"5s", OriginFlag, "--delay"}, "fetchers": {"8", OriginEnvironment,
+			"CRAWLNODE_FETCHERS"},
+		"memory": {"2GiB", OriginFile, file + ":3"}, "scope": {"host", OriginDefault, ""},
+		"max-body": {"10MiB", OriginDefault, ""},
 	} {
 		i := slices.IndexFunc(settings, func(s Setting) bool { return s.Name == name })
 		s := settings[i]

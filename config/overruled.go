@@ -85,7 +85,11 @@ func (c *Config) OverruledByFounding(given []string, partitions, replication int
 		own, stored int
 	}{{"partitions", c.Partitions, partitions}, {"replication", c.Replication, replication}} {
 		if x.own != x.stored && slices.Contains(given, x.name) {
-			found = append(found, Overruled{Name: x.name, Own: []string{strconv.Itoa(x.own)}, Stored: []string{strconv.Itoa(x.stored)}})
+			found = append(found, Overruled{
+				Name:   x.name,
+				Own:    []string{strconv.Itoa(x.own)},
+				Stored: []string{strconv.Itoa(x.stored)},
+			})
 		}
 	}
 	return found
@@ -97,12 +101,14 @@ func (c *Config) Overruled(given []string, stored *crawl.Settings, version strin
 	theirFields := fieldsOf(&theirs)
 	var found []Overruled
 	for i, f := range fieldsOf(c) {
-		asked := slices.Contains(given, f.name) || f.name == "exclude" && slices.Contains(given, "exclude-file")
+		asked := slices.Contains(given, f.name) ||
+			f.name == "exclude" && slices.Contains(given, "exclude-file")
 		live := f.changeable()
 		if !asked || !f.inDocument() {
 			continue
 		}
-		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) && (live || !f.equal(theirFields[i])) {
+		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) &&
+			(live || !f.equal(theirFields[i])) {
 			found = append(found, Overruled{Name: f.name, Own: own, Stored: other, Live: live})
 		}
 	}

@@ -29,7 +29,8 @@ func TestOverruled(t *testing.T) {
 		{map[string]string{"max-pages": "200"}, []string{"--max-pages 200 (the crawl has: 500) [max-pages=200]"}},
 		{map[string]string{"contact": "b@example.org"}, []string{"--contact b@example.org (the crawl has: a@example.org) [contact=b@example.org]"}},
 		{map[string]string{"exclude-file": patterns, "delay": "2s"}, []string{
-			"--exclude *.zip,*.tar (the crawl has: not set) [exclude=*.zip exclude=*.tar]", "--delay 2s (the crawl has: 1s) [delay=2s]"}},
+			"--exclude *.zip,*.tar (the crawl has: not set) [exclude=*.zip exclude=*.tar]",
+			"--delay 2s (the crawl has: 1s) [delay=2s]"}},
 		{map[string]string{"store": "none"}, []string{"--store none (the crawl has: warc) fixed"}},
 		{map[string]string{"normalize": "www,sort-query"}, nil},
 		{map[string]string{"normalize": "www"}, []string{"--normalize www (the crawl has: sort-query,www) fixed"}},
@@ -47,7 +48,8 @@ func TestOverruled(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, o := range c.Overruled(Given(in), &stored, "2") { // another version makes another default user agent
+		// another version makes another default user agent
+		for _, o := range c.Overruled(Given(in), &stored, "2") {
 			if o.Live {
 				got = append(got, fmt.Sprint(o, " ", o.Changes()))
 			} else {
@@ -64,7 +66,8 @@ func TestOverruled(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	stored := Default()
-	stored.MaxPages, stored.Contact, stored.Exclude, stored.MaxDepth = 500, "a@example.org", []string{"*.gz"}, 7
+	stored.MaxPages, stored.Contact, stored.Exclude, stored.MaxDepth = 500, "a@example.org",
+		[]string{"*.gz"}, 7
 	before := stored.Settings("1")
 	got, err := Adopt([]Overruled{
 		{Name: "max-pages", Own: []string{"0"}, Stored: []string{"500"}, Live: true},
@@ -72,14 +75,17 @@ func TestAdopt(t *testing.T) {
 		{Name: "include", Own: []string{"*.html"}, Live: true},
 	}, &before, "2")
 	want := before
-	want.MaxPages, want.Exclude, want.Include = 0, []string{"*.zip", "regex:a{1,2}"}, []string{"*.html"}
+	want.MaxPages, want.Exclude, want.Include = 0, []string{"*.zip",
+		"regex:a{1,2}"}, []string{"*.html"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	if _, err := Adopt([]Overruled{{Name: "delay", Own: []string{"0s"}, Live: true}}, &before, "2"); err == nil {
+	if _, err := Adopt([]Overruled{
+		{Name: "delay", Own: []string{"0s"}, Live: true}}, &before, "2"); err == nil {
 		t.Error("a delay of 0 outside --allow-net was taken")
 	}
-	if got := (Overruled{Name: "max-pages", Own: []string{"5"}}).Change(); got != "--max-pages 5 (was: not set)" {
+	if got := (Overruled{Name: "max-pages", Own: []string{"5"}}).Change(); got !=
+		"--max-pages 5 (was: not set)" {
 		t.Errorf("%q", got)
 	}
 }

@@ -26,7 +26,8 @@ func (p *PortRange) UnmarshalText(text []byte) error {
 	a, err := strconv.ParseUint(first, 10, 16)
 	b, err2 := strconv.ParseUint(last, 10, 16)
 	if err != nil || err2 != nil || a == 0 || a > b {
-		return fmt.Errorf("%q is not a port: write 443, 8000-9000, or seeds for the ports of the seeds", word)
+		return fmt.Errorf("%q is not a port: write 443, 8000-9000, or seeds for the ports of the seeds",
+			word)
 	}
 	*p = PortRange{First: uint16(a), Last: uint16(b)}
 	return nil

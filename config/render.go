@@ -7,8 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// Rendering defines which pages are shown to a browser, and how. Which pages is a matter of the cluster, the browser one of
-// each node.
+// Rendering defines which pages are shown to a browser, and how. Which pages is a matter of the
+// cluster, the browser one of each node.
 type Rendering struct {
 	// Render is off, auto or all.
 	Render string `group:"render" placeholder:"off|auto|all" default:"off" help:"Show pages to Chromium before their text and links are taken: all, every HTML page; auto, those that seem to need it. What their scripts load is fetched by the rules of the crawl." live:"cluster"`
@@ -37,19 +37,23 @@ func (c *Config) validateRender() error {
 	return errors.Join(append(problems, checkPatterns("render-match", c.RenderMatch))...)
 }
 
-// checkRenderAlone reports settings of the crawl that say what becomes of pages in a browser while no page is shown to
-// one. An explicit off is meant: the mode can be changed while the crawl runs. In settings of a running crawl, off is as
-// explicit.
+// checkRenderAlone reports settings of the crawl that say what becomes of pages in a browser while
+// no page is shown to one. An explicit off is meant: the mode can be changed while the crawl runs.
+// In settings of a running crawl, off is as explicit.
 func (c *Config) checkRenderAlone(from origins) error {
 	if _, chosen := from["render"]; chosen || c.Render != crawl.RenderOff {
 		return nil
 	}
 	var problems []error
 	if len(c.RenderMatch) > 0 {
-		problems = append(problems, errors.New("--render-match: does nothing without --render: add --render auto, for these pages and those that seem to need a browser, or --render all, for these alone"))
+		problems = append(problems, errors.New("--render-match: does nothing without --render: "+
+			"add --render auto, for these pages and those that seem to need a browser, or --render all, "+
+			"for these alone"))
 	}
 	if c.RenderScreenshot {
-		problems = append(problems, errors.New("--render-screenshot: does nothing without --render: add --render auto or --render all, because a picture is taken of pages that are shown to a browser"))
+		problems = append(problems, errors.New("--render-screenshot: does nothing without --render: "+
+			"add --render auto or --render all, because a picture is taken of pages that are shown to "+
+			"a browser"))
 	}
 	return errors.Join(problems...)
 }

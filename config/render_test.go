@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// TestRenderAlone: settings that do nothing without --render are refused, wherever they were given, unless off was chosen.
+// TestRenderAlone: settings that do nothing without --render are refused, wherever they were given,
+// unless off was chosen.
 func TestRenderAlone(t *testing.T) {
 	t.Parallel()
-	match, picture := "--render-match: does nothing without --render: add --render auto", "--render-screenshot: does nothing without --render: add --render auto"
+	match, picture := "--render-match: does nothing without --render: add --render auto",
+		"--render-screenshot: does nothing without --render: add --render auto"
 	for _, c := range []struct {
 		text string // of the file of --config
 		env  string // CRAWLNODE_RENDER
@@ -22,15 +24,22 @@ func TestRenderAlone(t *testing.T) {
 		{text: "render-match: [/a, /b]\nrender-screenshot: true", want: []string{match, picture}},
 		{text: "render-match: /a\nrender-screenshot: true", env: "auto"},
 		{text: "render-match: /a\nrender-screenshot: true\nrender: all"},
-		{text: "render-match: /a\nrender-screenshot: true", env: "off"}, // of a file whose rendering is turned off for once
+		// of a file whose rendering is turned off for once
+		{text: "render-match: /a\nrender-screenshot: true", env: "off"},
 		{text: "render-match: []\nrender-screenshot: false"},
-		{text: "renderers: 2\nrender-timeout: 10s\nrender-memory: 2GiB\nbrowser: /usr/bin/chromium"}, // of the node, whatever the crawl does
+		// of the node, whatever the crawl does
+		{text: "renderers: 2\nrender-timeout: 10s\nrender-memory: 2GiB\nbrowser: /usr/bin/chromium"},
 	} {
 		file := filepath.Join(t.TempDir(), "node.yaml")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(Input{File: file, Env: func(name string) (string, bool) { return c.env, name == "CRAWLNODE_RENDER" && c.env != "" }})
+		_, err := Load(Input{
+			File: file,
+			Env: func(name string) (string, bool) {
+				return c.env, name == "CRAWLNODE_RENDER" && c.env != ""
+			},
+		})
 		checkLines(t, c.text, err, c.want)
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 // Derives reports whether an output is enabled.
 func (c *Config) Derives(output string) bool {
-	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all") || output == "pages" && len(c.Sinks) > 0 // sinks read that list
+	// sinks read that list
+	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all") ||
+		output == "pages" && len(c.Sinks) > 0
 }
 
 // userAgent is the User-Agent header that web servers get.

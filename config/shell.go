@@ -11,7 +11,8 @@ func InShell(arg string) string {
 }
 
 func plainInShell(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@,+%", r)
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+		strings.ContainsRune("-_./:=@,+%", r)
 }
 
 // ChangeCommand is what a person types to change settings through the node with this API address.

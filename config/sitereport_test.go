@@ -22,7 +22,8 @@ func TestSiteByText(t *testing.T) {
 	}
 	wrong := (*crawl.FieldErrors)(nil)
 	_, err = SiteByText(&s, "- match: x\n- delay: 1s\n", "http://a.test/")
-	if !errors.As(err, &wrong) || len(wrong.Fields) != 2 || !strings.HasPrefix(wrong.Fields[1].Detail, "line 2: ") ||
+	if !errors.As(err, &wrong) || len(wrong.Fields) != 2 ||
+		!strings.HasPrefix(wrong.Fields[1].Detail, "line 2: ") ||
 		wrong.Fields[0].Field != "sites" {
 		t.Errorf("%v", err)
 	}
@@ -45,14 +46,16 @@ func TestSitesOverruled(t *testing.T) {
 		t.Fatalf("%q", list)
 	}
 	says := "--sites " + SitesName(own) + " (the crawl has: " + SitesName(theirs) + ")"
-	if list[0].String() != says || list[0].Changes()[0] != "sites=@FILE" || strings.Contains(list[0].Change(), "match") {
+	if list[0].String() != says || list[0].Changes()[0] != "sites=@FILE" ||
+		strings.Contains(list[0].Change(), "match") {
 		t.Errorf("%s, %q, %s", list[0], list[0].Changes(), list[0].Change())
 	}
 	if adopted, err := Adopt(list, &stored, "1"); err != nil || adopted.Sites != own {
 		t.Errorf("adopted: %q, %v", adopted.Sites, err)
 	}
 	stored.Sites = ""
-	if says := c.Overruled([]string{"sites"}, &stored, "1")[0].String(); !strings.HasSuffix(says, "(the crawl has: not set)") {
+	if says := c.Overruled([]string{"sites"}, &stored, "1")[0].String(); !strings.HasSuffix(says,
+		"(the crawl has: not set)") {
 		t.Error(says)
 	}
 }

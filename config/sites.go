@@ -20,8 +20,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Sites is the setting --sites: the text of a file of rules (package settings/sites), or the file that
-// it is to be read from. The zero value is none.
+// Sites is the setting --sites: the text of a file of rules (package settings/sites), or the file
+// that it is to be read from. The zero value is none.
 type Sites struct {
 	Text   string
 	path   string // not read yet
@@ -37,8 +37,8 @@ func SitesFrom(path string) (string, error) {
 	return string(text), nil
 }
 
-// UnmarshalText takes the path of a file, which read reads, or the text of the rules. A text has more
-// than one line, or begins as a YAML list or a comment does.
+// UnmarshalText takes the path of a file, which read reads, or the text of the rules. A text has
+// more than one line, or begins as a YAML list or a comment does.
 func (s *Sites) UnmarshalText(text []byte) error {
 	*s = Sites{}
 	switch t := string(text); {
@@ -124,8 +124,8 @@ func (c *Config) validateSites() error {
 	return sitesError("", problems)
 }
 
-// ParseSites reads rules for sites. Their values are checked beside the settings of the crawl: a delay
-// of 0, say, needs a network that may be crawled so. Nil: the defaults.
+// ParseSites reads rules for sites. Their values are checked beside the settings of the crawl: a
+// delay of 0, say, needs a network that may be crawled so. Nil: the defaults.
 func ParseSites(text string, s *crawl.Settings) (*sites.File, []sites.Problem) {
 	c := Default()
 	if s != nil {
@@ -229,7 +229,8 @@ func SiteOverlay(base *crawl.Settings) sites.Overlay {
 	plain.Sites, plain.Exclude = "", nil // no site's settings hold the rules
 	common := ofSettings(&plain, "")
 	ofCrawl := sync.OnceValues(func() (*scope.Rules, error) {
-		return scope.Compile(scope.Options{Mode: base.Scope, Include: base.Include, Exclude: base.Exclude})
+		return scope.Compile(
+			scope.Options{Mode: base.Scope, Include: base.Include, Exclude: base.Exclude})
 	})
 	return func(values []sites.Setting) (*crawl.Settings, *scope.Rules, error) {
 		c, s := common, plain

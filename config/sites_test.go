@@ -12,8 +12,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// siteRules is a file in which rules of every form and field meet. The numbers of its lines are those
-// of TestSitesTable.
+// siteRules is a file in which rules of every form and field meet. The numbers of its lines are
+// those of TestSitesTable.
 const siteRules = `# line 1
 - match: domain:example.org
   delay: 5s
@@ -223,7 +223,8 @@ func TestSitesProblems(t *testing.T) {
 		{"- match: 'host:*.github.io'\n  cookies-file: secret:a", "the hosts of many owners"},
 		{"- match: domain:intranet\n  auth: {basic: secret:a}", ""},
 		{"- match: domain:co.uk\n  delay: 5s", ""},
-		{"- match: host:a.example\n  include: ['regex:a', 'b)']\n- match: host:b.example\n  include: \"regex:a\\0b)\"",
+		{"- match: host:a.example\n  include: ['regex:a', 'b)']\n- match: host:b.example\n" +
+			"  include: \"regex:a\\0b)\"",
 			"line 4: \"regex:a\\x00b)\" has a control character"},
 		{"- match: \"host:a.example\\n\"", "has a control character"},
 		{"- match: 'regex:[a-z]{1,1000}'\n- match: 'regex:(a|b){900}'", "is too large"},
@@ -251,7 +252,8 @@ func TestSitesProblems(t *testing.T) {
 	} {
 		_, problems := ParseSites(c.text, base)
 		told := fmt.Sprint(problems)
-		if c.want == "" && len(problems) > 0 || !strings.Contains(told, c.want) || c.want != "" && len(problems) == 0 {
+		if c.want == "" && len(problems) > 0 || !strings.Contains(told, c.want) ||
+			c.want != "" && len(problems) == 0 {
 			t.Errorf("%q: %s, want %q", c.text, told, c.want)
 		}
 	}
@@ -279,7 +281,8 @@ func TestSitesOverride(t *testing.T) {
 func BenchmarkSites(b *testing.B) {
 	var text strings.Builder
 	for i := range 10_000 {
-		fmt.Fprintf(&text, "- match: host:h%d.example\n  delay: %dms\n  headers: {X-N: n%d}\n", i, 1000+i, i)
+		fmt.Fprintf(&text, "- match: host:h%d.example\n  delay: %dms\n  headers: {X-N: n%d}\n", i, 1000+i,
+			i)
 	}
 	c := Default()
 	base := c.Settings("1")

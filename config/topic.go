@@ -13,8 +13,8 @@ import (
 	"crawlnode/focus"
 )
 
-// Topic is the setting --focus: the model of a topic, or the file that it is to be read from. The zero value is
-// none.
+// Topic is the setting --focus: the model of a topic, or the file that it is to be read from. The
+// zero value is none.
 type Topic struct {
 	*crawl.Topic
 	path   string // not read yet
@@ -44,8 +44,8 @@ func TopicFrom(path string) (*crawl.Topic, error) {
 	}, filepath.Base(path)), Model: b}, nil
 }
 
-// UnmarshalText takes the path of a file, which read reads, or the text of a topic as crawl.Topic.Text writes it, or
-// "" for none.
+// UnmarshalText takes the path of a file, which read reads, or the text of a topic as
+// crawl.Topic.Text writes it, or "" for none.
 func (t *Topic) UnmarshalText(text []byte) error {
 	*t = Topic{}
 	switch s := string(text); {
@@ -98,11 +98,16 @@ func (t *Topic) keeps(raw json.RawMessage) bool {
 func (c *Config) validateFocus() error {
 	switch {
 	case !(c.FocusMin >= 0 && c.FocusMin <= 1): // NaN too
-		return fmt.Errorf("--focus-min: %v must be between 0 (every page passes its links on) and 1", c.FocusMin)
+		return fmt.Errorf("--focus-min: %v must be between 0 (every page passes its links on) and 1",
+			c.FocusMin)
 	case c.FocusMin > 0 && c.Focus == Topic{}:
-		return errors.New("--focus-min: needs a topic: give its model with --focus FILE, which crawlnode focus train makes")
+		return errors.New(
+			"--focus-min: needs a topic: give its model with --focus FILE, " +
+				"which crawlnode focus train makes")
 	case c.Focus.Topic == nil && c.Focus.path != "":
-		return fmt.Errorf("--focus: %q names a file on one machine, and the setting is the whole cluster's: crawlnode crawl-config set focus=FILE sends the model itself", c.Focus.path)
+		return fmt.Errorf("--focus: %q names a file on one machine, "+
+			"and the setting is the whole cluster's: crawlnode crawl-config set focus=FILE sends the "+
+			"model itself", c.Focus.path)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func TestFocusIsRead(t *testing.T) {
 		t.Fatalf("%v, %v", s.Focus, s.FocusMin)
 	}
 	r := Report(&s)
-	if !strings.HasPrefix(r.Text("focus"), "sql_topic.focus (sha256 ") || r.Text("focus_min") != "0.25" {
+	if !strings.HasPrefix(r.Text("focus"), "sql_topic.focus (sha256 ") ||
+		r.Text("focus_min") != "0.25" {
 		t.Errorf("reported as %q, %v", r.Text("focus"), r.Text("focus_min"))
 	}
 	back := ofSettings(&s, "1")
@@ -68,11 +69,16 @@ func TestFocusRefuses(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"a missing file":            {map[string]string{"CRAWLNODE_FOCUS": filepath.Join(dir, "no")}, []string{"--focus: ", "no such file", "focus train"}},
-		"a page":                    {map[string]string{"CRAWLNODE_FOCUS": page}, []string{"--focus: ", page, "is not a model"}},
-		"a minimum without a model": {map[string]string{"CRAWLNODE_FOCUS_MIN": "0.5"}, []string{"--focus-min: ", "needs a topic", "--focus FILE"}},
-		"a minimum in percent":      {map[string]string{"CRAWLNODE_FOCUS_MIN": "50"}, []string{"--focus-min: 50", "between 0"}},
-		"a broken text":             {map[string]string{"CRAWLNODE_FOCUS": crawl.TopicPrefix + "a:!"}, []string{"CRAWLNODE_FOCUS", "NAME:BASE64"}},
+		"a missing file": {map[string]string{"CRAWLNODE_FOCUS": filepath.Join(dir, "no")},
+			[]string{"--focus: ", "no such file", "focus train"}},
+		"a page": {map[string]string{"CRAWLNODE_FOCUS": page},
+			[]string{"--focus: ", page, "is not a model"}},
+		"a minimum without a model": {map[string]string{"CRAWLNODE_FOCUS_MIN": "0.5"},
+			[]string{"--focus-min: ", "needs a topic", "--focus FILE"}},
+		"a minimum in percent": {map[string]string{"CRAWLNODE_FOCUS_MIN": "50"},
+			[]string{"--focus-min: 50", "between 0"}},
+		"a broken text": {map[string]string{"CRAWLNODE_FOCUS": crawl.TopicPrefix + "a:!"},
+			[]string{"CRAWLNODE_FOCUS", "NAME:BASE64"}},
 	} {
 		_, err := loadWith(c.env)
 		if err != nil && strings.Contains(err.Error(), "\n") {
@@ -86,7 +92,8 @@ func TestFocusRefuses(t *testing.T) {
 	}
 }
 
-// A change carries the model, or what the report shows, which changes nothing. A path means nothing to a node.
+// A change carries the model, or what the report shows, which changes nothing. A path means nothing
+// to a node.
 func TestFocusChanges(t *testing.T) {
 	t.Parallel()
 	one, err := TopicFrom(topicFile(t, "one", "sql"))
@@ -112,7 +119,9 @@ func TestFocusChanges(t *testing.T) {
 		{"another's report", two.String(), nil, "names a file on one machine"},
 		{"a path", "sql.focus", nil, "crawl-config set focus=FILE sends the model itself"},
 		{"no model", crawl.TopicPrefix + "x:AAAA", nil, "is not a model"},
-		{"a name that could be another setting", crawl.TopicPrefix + "a\nb:" + strings.TrimPrefix(one.Text(), crawl.TopicPrefix+"one:"), nil, "is not a name"},
+		{"a name that could be another setting",
+			crawl.TopicPrefix + "a\nb:" + strings.TrimPrefix(one.Text(), crawl.TopicPrefix+"one:"), nil,
+			"is not a name"},
 	} {
 		raw, err := json.Marshal(tt.value)
 		if err != nil {
@@ -120,7 +129,8 @@ func TestFocusChanges(t *testing.T) {
 		}
 		got, err := Change(&s, map[string]json.RawMessage{"focus": raw}, "1")
 		if tt.refused != "" {
-			if wrong, ok := errors.AsType[*crawl.FieldErrors](err); !ok || !strings.Contains(err.Error(), tt.refused) || wrong.Fields[0].Field != "focus" {
+			if wrong, ok := errors.AsType[*crawl.FieldErrors](err); !ok ||
+				!strings.Contains(err.Error(), tt.refused) || wrong.Fields[0].Field != "focus" {
 				t.Errorf("%s: %v, want %q", tt.name, err, tt.refused)
 			}
 			continue
@@ -129,7 +139,11 @@ func TestFocusChanges(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, got.Focus, err)
 		}
 	}
-	if _, err := Change(&s, map[string]json.RawMessage{"focus": json.RawMessage(`null`), "focus_min": json.RawMessage(`0.5`)}, "1"); err == nil {
+	if _, err := Change(&s,
+		map[string]json.RawMessage{
+			"focus":     json.RawMessage(`null`),
+			"focus_min": json.RawMessage(`0.5`),
+		}, "1"); err == nil {
 		t.Error("a minimum without a model was accepted")
 	}
 }
@@ -143,7 +157,8 @@ func TestFocusOverruled(t *testing.T) {
 	}
 	var stored crawl.Settings
 	list := c.Overruled([]string{"focus"}, &stored, "1")
-	if len(list) != 1 || len(list[0].String()) > 100 || !strings.Contains(list[0].String(), "mine (sha256 ") || list[0].Changes()[0] != "focus=mine" {
+	if len(list) != 1 || len(list[0].String()) > 100 ||
+		!strings.Contains(list[0].String(), "mine (sha256 ") || list[0].Changes()[0] != "focus=mine" {
 		t.Fatalf("%q", list)
 	}
 	d := Default()
@@ -161,7 +176,8 @@ func TestFocusOverruled(t *testing.T) {
 
 // Whatever text is given as a topic is refused, or is a topic that is written as it was read.
 func FuzzTopic(f *testing.F) {
-	for _, s := range []string{"", "sql.focus", crawl.TopicPrefix, crawl.TopicPrefix + "a:", crawl.TopicPrefix + "a:AAAA", crawl.TopicPrefix + "a:Y3J3bGZvYwo="} {
+	for _, s := range []string{"", "sql.focus", crawl.TopicPrefix, crawl.TopicPrefix + "a:",
+		crawl.TopicPrefix + "a:AAAA", crawl.TopicPrefix + "a:Y3J3bGZvYwo="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -174,7 +190,8 @@ func FuzzTopic(f *testing.F) {
 			t.Fatal(err)
 		}
 		var again Topic
-		if err := again.UnmarshalText(back); err != nil || !again.Equal(topic.Topic) || again.path != topic.path {
+		if err := again.UnmarshalText(back); err != nil || !again.Equal(topic.Topic) ||
+			again.path != topic.path {
 			t.Errorf("%q became %q, and %v", text, back, err)
 		}
 	})

@@ -13,7 +13,8 @@ import (
 func Unsafe(before, after *crawl.Settings) []string {
 	var names []string
 	for _, p := range after.AllowNet {
-		if !slices.ContainsFunc(before.AllowNet, func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Overlaps(p) }) {
+		if !slices.ContainsFunc(before.AllowNet,
+			func(q netip.Prefix) bool { return q.Bits() <= p.Bits() && q.Overlaps(p) }) {
 			names = append(names, "allow-net")
 			break
 		}

@@ -17,14 +17,16 @@ func TestUnsafeSites(t *testing.T) {
 		s := c.Settings("1")
 		return &s
 	}
-	before := settings("- match: host:a.test\n  auth: {basic: secret:x}\n- match: host:b.test\n  delay: 2s\n")
+	before := settings(
+		"- match: host:a.test\n  auth: {basic: secret:x}\n- match: host:b.test\n  delay: 2s\n")
 	for rules, want := range map[string]string{
 		"": "",
-		"- match: host:b.test\n  delay: 3s\n- match: host:a.test\n  auth: {basic: secret:x}\n  delay: 9s\n": "",
-		"- match: [host:a.test, host:c.test]\n  auth: {basic: secret:x}\n":                                  "sites (auth)",
-		"- match: domain:a.test\n  auth: {basic: secret:x}\n":                                               "sites (auth)",
-		"- match: host:a.test\n  auth: {basic: secret:y}\n":                                                 "sites (auth)",
-		"- match: host:a.test\n  auth: {basic: secret:x}\n  insecure: true\n":                               "sites (insecure)",
+		"- match: host:b.test\n  delay: 3s\n- match: host:a.test\n  auth: {basic: secret:x}\n" +
+			"  delay: 9s\n": "",
+		"- match: [host:a.test, host:c.test]\n  auth: {basic: secret:x}\n":    "sites (auth)",
+		"- match: domain:a.test\n  auth: {basic: secret:x}\n":                 "sites (auth)",
+		"- match: host:a.test\n  auth: {basic: secret:y}\n":                   "sites (auth)",
+		"- match: host:a.test\n  auth: {basic: secret:x}\n  insecure: true\n": "sites (insecure)",
 	} {
 		if got := strings.Join(Unsafe(before, settings(rules)), ","); got != want {
 			t.Errorf("%q: %q, want %q", rules, got, want)
@@ -36,7 +38,8 @@ func TestUnsafeSites(t *testing.T) {
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	base := Default()
-	base.Contact, base.AllowNet = "me@example.org", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}
+	base.Contact, base.AllowNet = "me@example.org",
+		[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")}
 	for _, c := range []struct {
 		name   string
 		change func(*Config)
@@ -57,7 +60,8 @@ func TestUnsafe(t *testing.T) {
 		}, ""},
 		{"a secret for a host", func(c *Config) { c.Sites.Text = "- match: host:a.test\n  auth: {basic: secret:x}\n" }, "sites (auth)"},
 		{"much for a host", func(c *Config) {
-			c.Sites.Text = "- match: host:a.test\n  cookies-file: secret:x\n  headers: {X-A: secret:y}\n  insecure: true\n" +
+			c.Sites.Text = "- match: host:a.test\n  cookies-file: secret:x\n  headers: {X-A: secret:y}\n" +
+				"  insecure: true\n" +
 				"  user-agent: x/1\n  robots-agent: x\n  proxy: http://127.0.0.1:3128\n"
 		}, "sites (cookies-file, headers, insecure, proxy, robots-agent, user-agent)"},
 		{"another user agent, as a header", func(c *Config) {

@@ -19,10 +19,12 @@ func (c *Config) UploadTarget() (t s3.Target, keep s3.Keep, ok bool, err error) 
 	}
 	if c.Upload == "" {
 		if c.UploadEndpoint != "" {
-			keepErr = errors.Join(keepErr, errors.New("--upload-endpoint: needs --upload s3://BUCKET/PREFIX, which says where files go"))
+			keepErr = errors.Join(keepErr,
+				errors.New("--upload-endpoint: needs --upload s3://BUCKET/PREFIX, which says where files go"))
 		}
 		if keepErr == nil && !keep.All {
-			keepErr = errors.New("--keep-local: only what a store has may be removed: give --upload s3://BUCKET/PREFIX as well")
+			keepErr = errors.New(
+				"--keep-local: only what a store has may be removed: give --upload s3://BUCKET/PREFIX as well")
 		}
 		return t, keep, false, keepErr
 	}

@@ -56,7 +56,8 @@ func (c *Config) validateNode() error {
 // validateZone checks the zone; the weight has bounds in its tags.
 func (c *Config) validateZone() error {
 	if err := (crawl.PlaceChange{Zone: &c.Zone}).Check(); err != nil {
-		return fmt.Errorf("--zone: %s: give a short name", strings.TrimPrefix(err.Error(), crawl.ErrPlace.Error()+": "))
+		return fmt.Errorf("--zone: %s: give a short name",
+			strings.TrimPrefix(err.Error(), crawl.ErrPlace.Error()+": "))
 	}
 	return nil
 }
@@ -66,7 +67,8 @@ func (c *Config) validateDNS() error {
 	var problems []error
 	for _, server := range c.DNS {
 		if _, err := netip.ParseAddrPort(server); err != nil {
-			problems = append(problems, fmt.Errorf("--dns: %q is not ip:port: write it like 192.0.2.53:53", server))
+			problems = append(problems,
+				fmt.Errorf("--dns: %q is not ip:port: write it like 192.0.2.53:53", server))
 		}
 	}
 	return errors.Join(problems...)
@@ -75,7 +77,8 @@ func (c *Config) validateDNS() error {
 // validateAddresses checks the listening addresses, and that none is open to strangers by accident.
 func (c *Config) validateAddresses() error {
 	var problems, beyond []string
-	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip}, {"rpc", c.RPC}, {"frontier-addr", c.FrontierAddr}} {
+	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip},
+		{"rpc", c.RPC}, {"frontier-addr", c.FrontierAddr}} {
 		if l.flag == "frontier-addr" && l.addr == "" {
 			continue // it is off
 		}
@@ -86,17 +89,21 @@ func (c *Config) validateAddresses() error {
 		}
 	}
 	if same := sameAddress(c.HTTP, c.Gossip, c.RPC); same != "" {
-		problems = append(problems, fmt.Sprintf("--http, --gossip and --rpc: %s is given twice: give each its own port", same))
+		problems = append(problems,
+			fmt.Sprintf("--http, --gossip and --rpc: %s is given twice: give each its own port", same))
 	}
 	if len(beyond) > 0 && c.ClusterKeyFile == "" && !c.Insecure {
-		problems = append(problems, fmt.Sprintf("%s: listens beyond loopback without a key, so any stranger could join and command the node: "+
-			"give all nodes one --cluster-key-file, or use --insecure on a closed network", strings.Join(beyond, ", ")))
+		problems = append(problems, fmt.Sprintf(
+			"%s: listens beyond loopback without a key, so any stranger could join and command the node: "+
+				"give all nodes one --cluster-key-file, or use --insecure on a closed network", strings.Join(
+				beyond, ", ")))
 	}
 	if c.DebugAddr != "" {
 		if err := checkHostPort(c.DebugAddr, true); err != nil {
 			problems = append(problems, fmt.Sprintf("--debug-addr: %v", err))
 		} else if !IsLoopback(c.DebugAddr) {
-			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: profiles show the contents of memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
+			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: "+
+				"profiles show the contents of memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
 		}
 	}
 	if err := checkAdvertise(c.Advertise); err != nil {
@@ -137,14 +144,17 @@ const maxDelay = 24 * time.Hour
 
 func (c *Config) validatePoliteness() error {
 	var problems []string
-	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf(format, args...))
+	}
 	switch {
 	case c.Delay < 0:
 		add("--delay: %v is below zero: give the minimum gap between two requests, such as 1s", c.Delay)
 	case c.Delay > maxDelay:
 		add("--delay: %v is too long: give at most %v", c.Delay, maxDelay)
 	case c.Delay == 0 && len(c.AllowNet) == 0:
-		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, or name your own network with --allow-net")
+		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, " +
+			"or name your own network with --allow-net")
 	}
 	switch {
 	case c.IPDelay == nil:
@@ -154,20 +164,24 @@ func (c *Config) validatePoliteness() error {
 		add("--ip-delay: %v is too long: give at most %v", *c.IPDelay, maxDelay)
 	}
 	if c.Robots == "ignore" && len(c.AllowNet) == 0 {
-		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, or name your own network with --allow-net")
+		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, " +
+			"or name your own network with --allow-net")
 	}
 	if !printable(c.UserAgent) {
 		add("--user-agent: contains bytes that a header may not have: use plain ASCII")
 	}
 	if c.RobotsAgent != "" && !crawl.IsProductToken(c.RobotsAgent) {
-		add("--robots-agent: %q is no product token: use letters, _ and - only, as in FieldBot", c.RobotsAgent)
+		add("--robots-agent: %q is no product token: use letters, _ and - only, as in FieldBot",
+			c.RobotsAgent)
 	}
 	problems = append(problems, c.botProblems()...)
 	if c.Contact != "" && !isContact(c.Contact) {
-		add("--contact: %q is neither a mail address nor a web page: write me@example.org or https://example.org/crawl", c.Contact)
+		add("--contact: %q is neither a mail address nor a web page: write me@example.org "+
+			"or https://example.org/crawl", c.Contact)
 	}
 	if c.Contact == "" && len(c.AllowNet) == 0 && len(c.Seeds)+len(c.SeedFiles) > 0 {
-		add("--contact: is required to crawl anything outside --allow-net: give a contact for site owners, such as --contact me@example.org")
+		add("--contact: is required to crawl anything outside --allow-net: " +
+			"give a contact for site owners, such as --contact me@example.org")
 	}
 	return joinLines(problems)
 }
@@ -178,11 +192,14 @@ func (c *Config) botProblems() []string {
 	case c.BotKey == "" && c.BotAgent == "":
 		return nil
 	case c.BotAgent == "":
-		return []string{"--bot-key: needs --bot-agent, the https address that publishes the key, such as https://bot.example: give both or neither"}
+		return []string{"--bot-key: needs --bot-agent, the https address that publishes the key, " +
+			"such as https://bot.example: give both or neither"}
 	}
 	var problems []string
 	if c.BotKey == "" {
-		problems = append(problems, "--bot-agent: needs --bot-key, the key whose public half is published there: give both or neither; crawlnode keygen --bot FILE makes one")
+		problems = append(problems, "--bot-agent: needs --bot-key, "+
+			"the key whose public half is published there: give both or neither; "+
+			"crawlnode keygen --bot FILE makes one")
 	}
 	if _, err := botauth.ParseAgent(c.BotAgent); err != nil {
 		problems = append(problems, fmt.Sprintf("--bot-agent: %q: %v", c.BotAgent, err))
@@ -226,7 +243,8 @@ func (c *Config) validateDerive() error {
 		problems = append(problems, checkWord("derive", name, "pages", "links", "hosts", "text", "all"))
 	}
 	if !(c.LogSkipped >= 0 && c.LogSkipped <= 1) { // NaN too
-		problems = append(problems, fmt.Errorf("--log-skipped: %v must be between 0 (none) and 1 (all)", c.LogSkipped))
+		problems = append(problems,
+			fmt.Errorf("--log-skipped: %v must be between 0 (none) and 1 (all)", c.LogSkipped))
 	}
 	return errors.Join(problems...)
 }
@@ -251,10 +269,13 @@ func checkAdvertise(host string) error {
 		return nil
 	}
 	if strings.ContainsAny(host, " \t/,") || isHostPort(host) {
-		return fmt.Errorf("%q is not a host name or an IP address: write one, without scheme and port", host)
+		return fmt.Errorf("%q is not a host name or an IP address: write one, without scheme and port",
+			host)
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255})) {
-		return fmt.Errorf("%s leads to no single machine: give the address at which the other nodes reach this one", host)
+	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsUnspecified() || ip.IsMulticast() ||
+		ip.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255})) {
+		return fmt.Errorf(
+			"%s leads to no single machine: give the address at which the other nodes reach this one", host)
 	}
 	return nil
 }
@@ -304,7 +325,8 @@ const maxWebhooks = 16
 func (c *Config) validateWebhooks() error {
 	var problems []error
 	if n := len(c.Webhooks); n > maxWebhooks {
-		problems = append(problems, fmt.Errorf("--webhook: a node has at most %d webhooks, not %d", maxWebhooks, n))
+		problems = append(problems,
+			fmt.Errorf("--webhook: a node has at most %d webhooks, not %d", maxWebhooks, n))
 	}
 	for i, text := range c.Webhooks {
 		target, err := crawl.ParseWebhook(text)

@@ -22,7 +22,9 @@ func TestValidate(t *testing.T) {
 		{"beyond loopback", func(c *Config) { c.HTTP = "0.0.0.0:80" }, []string{"--http 0.0.0.0:80", "--cluster-key-file", "--insecure"}},
 		{"a bot key alone", func(c *Config) { c.BotKey = "bot.pem" }, []string{"--bot-key", "needs --bot-agent", "both or neither"}},
 		{"a bot agent alone", func(c *Config) { c.BotAgent = "https://bot.example" }, []string{"--bot-agent", "needs --bot-key", "keygen --bot"}},
-		{"a bot agent without https", func(c *Config) { c.BotKey, c.BotAgent = "bot.pem", "http://bot.example" }, []string{"--bot-agent", "https://"}},
+		{"a bot agent without https",
+			func(c *Config) { c.BotKey, c.BotAgent = "bot.pem", "http://bot.example" },
+			[]string{"--bot-agent", "https://"}},
 		{"a bot key and agent", func(c *Config) { c.BotKey, c.BotAgent = "bot.pem", "https://bot.example" }, nil},
 		{"all interfaces", func(c *Config) { c.Gossip = ":80" }, []string{"--gossip :80", "--insecure"}},
 		{"a name", func(c *Config) { c.RPC = "node.example.org:80" }, []string{"--rpc", "--insecure"}},
@@ -33,10 +35,14 @@ func TestValidate(t *testing.T) {
 		{"same port", func(c *Config) { c.HTTP = c.RPC }, []string{"is given twice"}},
 		{"no port", func(c *Config) { c.HTTP = "127.0.0.1" }, []string{"--http", "is not host:port"}},
 		{"large port", func(c *Config) { c.RPC = "127.0.0.1:70000" }, []string{"--rpc", "no port between"}},
-		{"join without port", func(c *Config) { c.Join = []string{"a", ":5", "b:0"} }, []string{`--join: "a"`, `":5" has no host`, `"b:0" has no port`}},
+		{"join without port", func(c *Config) { c.Join = []string{"a", ":5", "b:0"} },
+			[]string{`--join: "a"`, `":5" has no host`, `"b:0" has no port`}},
 		{"profiles for everybody", func(c *Config) { c.DebugAddr = "0.0.0.0:6060" }, []string{"--debug-addr: 0.0.0.0:6060 is not on loopback"}},
-		{"profiles for everybody, insecure", func(c *Config) { c.DebugAddr, c.Insecure, c.ClusterKeyFile = ":6060", true, "key" }, []string{"--debug-addr", "not on loopback"}},
-		{"the frontier for everybody", func(c *Config) { c.FrontierAddr = "0.0.0.0:7071" }, []string{"--frontier-addr 0.0.0.0:7071: listens beyond loopback without a key"}},
+		{"profiles for everybody, insecure",
+			func(c *Config) { c.DebugAddr, c.Insecure, c.ClusterKeyFile = ":6060", true, "key" },
+			[]string{"--debug-addr", "not on loopback"}},
+		{"the frontier for everybody", func(c *Config) { c.FrontierAddr = "0.0.0.0:7071" },
+			[]string{"--frontier-addr 0.0.0.0:7071: listens beyond loopback without a key"}},
 		{"the frontier for everybody, with a key", func(c *Config) { c.FrontierAddr, c.ClusterKeyFile = "0.0.0.0:7071", "key" }, nil},
 		{"the frontier nowhere", func(c *Config) { c.FrontierAddr = "7071" }, []string{"--frontier-addr", "is not host:port"}},
 		{"profiles nowhere", func(c *Config) { c.DebugAddr = "6060" }, []string{"--debug-addr", "is not host:port"}},
@@ -50,7 +56,8 @@ func TestValidate(t *testing.T) {
 		{"sinks", func(c *Config) { c.Sinks = []string{"file:a", "nats://127.0.0.1:4222/a"} }, nil},
 		{"a sink twice", func(c *Config) { c.Sinks = []string{"file:a", "file:a"} }, []string{"--sink: file:a is given twice"}},
 		{"webhooks", func(c *Config) { c.Webhooks = []string{"http://127.0.0.1:1/a", "https://a.test"} }, nil},
-		{"a webhook twice", func(c *Config) { c.Webhooks = []string{"http://a.test/", "http://a.test/"} }, []string{"--webhook: http://a.test/ is given twice"}},
+		{"a webhook twice", func(c *Config) { c.Webhooks = []string{"http://a.test/", "http://a.test/"} },
+			[]string{"--webhook: http://a.test/ is given twice"}},
 		{"no webhook", func(c *Config) { c.Webhooks = []string{"a.test/b"} }, []string{"--webhook: write the URL"}},
 		{"many webhooks", func(c *Config) {
 			for i := range 17 {
@@ -103,12 +110,14 @@ func TestValidate(t *testing.T) {
 		{"long zone", func(c *Config) { c.Zone = strings.Repeat("z", 33) }, []string{"--zone: a zone has at most 32 bytes, not 33"}},
 		{"zone of two lines", func(c *Config) { c.Zone = "a\nb" }, []string{`--zone: zone "a\nb" is no text`}},
 		{"derive", func(c *Config) { c.Derive = []string{"pages", "links", "hosts", "text", "all"} }, nil},
-		{"derive nonsense", func(c *Config) { c.Derive = []string{"pages", "link"} }, []string{`--derive: "link" is not`, `did you mean "links"?`}},
+		{"derive nonsense", func(c *Config) { c.Derive = []string{"pages", "link"} },
+			[]string{`--derive: "link" is not`, `did you mean "links"?`}},
 		{"log-skipped", func(c *Config) { c.LogSkipped = 0 }, nil},
 		{"log-skipped in percent", func(c *Config) { c.LogSkipped = 50 }, []string{"--log-skipped: 50", "1 (all)"}},
 		{"log-skipped no number", func(c *Config) { c.LogSkipped = math.NaN() }, []string{"--log-skipped: NaN"}},
 		{"recrawl", func(c *Config) { c.Recrawl, c.RecrawlShare, c.RecrawlChanged = "adaptive", 1, "payload" }, nil},
-		{"recrawl misspelt", func(c *Config) { c.Recrawl = "adaptiv" }, []string{`--recrawl: "adaptiv" is not off, fixed or adaptive; did you mean "adaptive"?`}},
+		{"recrawl misspelt", func(c *Config) { c.Recrawl = "adaptiv" },
+			[]string{`--recrawl: "adaptiv" is not off, fixed or adaptive; did you mean "adaptive"?`}},
 		{"recrawl on", func(c *Config) { c.Recrawl = "on" }, []string{`--recrawl: "on" is not off, fixed or adaptive`}},
 		{"what changed", func(c *Config) { c.RecrawlChanged = "any" }, []string{`--recrawl-changed: "any" is not text or payload`}},
 		{"no share", func(c *Config) { c.RecrawlShare = 0 }, []string{"--recrawl-share: 0 must be above 0", "--recrawl off"}},
@@ -118,20 +127,29 @@ func TestValidate(t *testing.T) {
 		{"a worth that is no number", func(c *Config) { c.RecrawlWorth = math.NaN() }, []string{"--recrawl-worth: NaN"}},
 		{"a share in percent", func(c *Config) { c.RecrawlShare = 50 }, []string{"--recrawl-share: 50 must be"}},
 		{"a share that is no number", func(c *Config) { c.RecrawlShare = math.NaN() }, []string{"--recrawl-share: NaN"}},
-		{"an interval below its bounds", func(c *Config) { c.RecrawlInterval = 30 * time.Minute }, []string{"--recrawl-interval: 30m is shorter than --recrawl-min, which is 1h"}},
-		{"an interval above its bounds", func(c *Config) { c.RecrawlInterval = 91 * 24 * time.Hour }, []string{"--recrawl-interval: 91d is longer than --recrawl-max, which is 90d"}},
-		{"bounds the other way round", func(c *Config) { c.RecrawlMin, c.RecrawlMax = c.RecrawlMax, c.RecrawlMin }, []string{"--recrawl-min: 90d is longer than --recrawl-max, which is 1h"}},
+		{"an interval below its bounds", func(c *Config) { c.RecrawlInterval = 30 * time.Minute },
+			[]string{"--recrawl-interval: 30m is shorter than --recrawl-min, which is 1h"}},
+		{"an interval above its bounds", func(c *Config) { c.RecrawlInterval = 91 * 24 * time.Hour },
+			[]string{"--recrawl-interval: 91d is longer than --recrawl-max, which is 90d"}},
+		{"bounds the other way round",
+			func(c *Config) { c.RecrawlMin, c.RecrawlMax = c.RecrawlMax, c.RecrawlMin },
+			[]string{"--recrawl-min: 90d is longer than --recrawl-max, which is 1h"}},
 		{"the same three", func(c *Config) { c.RecrawlMin, c.RecrawlMax = c.RecrawlInterval, c.RecrawlInterval }, nil},
-		{"often", func(c *Config) { c.RecrawlMin, c.RecrawlInterval = time.Second, 10*time.Second }, []string{"--recrawl-min: 1s, below 1m", "--recrawl-interval: 10s, below 1m", "--allow-net"}},
+		{"often", func(c *Config) { c.RecrawlMin, c.RecrawlInterval = time.Second, 10*time.Second },
+			[]string{"--recrawl-min: 1s, below 1m", "--recrawl-interval: 10s, below 1m", "--allow-net"}},
 		{"often inside", func(c *Config) { c.RecrawlMin, c.RecrawlInterval, c.AllowNet = time.Second, 10*time.Second, loopback }, nil},
-		{"never", func(c *Config) { c.RecrawlMin, c.RecrawlMax = 0, 11*365*24*time.Hour }, []string{"--recrawl-min: 0s is not above zero", "--recrawl-max: 4015d is too long"}},
+		{"never", func(c *Config) { c.RecrawlMin, c.RecrawlMax = 0, 11*365*24*time.Hour },
+			[]string{"--recrawl-min: 0s is not above zero", "--recrawl-max: 4015d is too long"}},
 		{"all of revisits at once", func(c *Config) {
-			c.Recrawl, c.RecrawlChanged, c.RecrawlShare, c.RecrawlMin, c.Priority = "x", "y", 2, -1, "depth=2,bread=1"
+			c.Recrawl, c.RecrawlChanged, c.RecrawlShare, c.RecrawlMin, c.Priority = "x", "y", 2, -1,
+				"depth=2,bread=1"
 		},
-			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns", "--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
+			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns",
+				"--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
 		{"no weights", func(c *Config) { c.Priority = "" }, []string{"--priority: "}},
 		{"all weights 0", func(c *Config) { c.Priority = "depth=0" }, []string{"--priority: all weights are 0"}},
-		{"nothing to dedupe", func(c *Config) { c.Store, c.DedupeAgainst = "none", []string{"a.cdxj"} }, []string{"--dedupe-against", "--store none"}},
+		{"nothing to dedupe", func(c *Config) { c.Store, c.DedupeAgainst = "none", []string{"a.cdxj"} },
+			[]string{"--dedupe-against", "--store none"}},
 		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
 	}
 	for _, tc := range cases {
@@ -160,7 +178,8 @@ func TestSettings(t *testing.T) {
 	}
 	c.Contact, c.Robots, c.TLSVerify, c.Store = "me@example.org", "ignore", "record", "none"
 	s := c.Settings("1.2")
-	if s.UserAgent != "crawlnode/1.2 (+me@example.org)" || !s.RobotsIgnore || !s.TLSRecord || s.Archive {
+	if s.UserAgent != "crawlnode/1.2 (+me@example.org)" || !s.RobotsIgnore || !s.TLSRecord ||
+		s.Archive {
 		t.Errorf("settings %+v", s)
 	}
 	c.UserAgent = "other"
@@ -172,7 +191,8 @@ func TestSettings(t *testing.T) {
 func TestNameFrom(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"Web-7.example.org": "web-7.example.org", "": "node", "...": "node", "Büro#1": "b-ro-1", strings.Repeat("x", 99): strings.Repeat("x", 63),
+		"Web-7.example.org": "web-7.example.org", "": "node", "...": "node", "Büro#1": "b-ro-1",
+		strings.Repeat("x", 99): strings.Repeat("x", 63),
 	} {
 		got := NameFrom(in)
 		if got != want {

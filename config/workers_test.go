@@ -23,7 +23,8 @@ func TestWorkersAreValidated(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.Fetch, cfg.Lease = c.fetch, c.lease
-		if err := cfg.Validate(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := cfg.Validate(); (err == nil) != (c.says == "") ||
+			err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("--fetch %s --lease %v: %v", c.fetch, c.lease, err)
 		}
 	}

@@ -2,8 +2,8 @@ package crawl
 
 import "time"
 
-// URLAnalysis is the document of GET /api/v1/analysis/url: a URLReport in the words that other crawlers
-// use. Unknown values are null.
+// URLAnalysis is the document of GET /api/v1/analysis/url: a URLReport in the words that other
+// crawlers use. Unknown values are null.
 type URLAnalysis struct {
 	URL           string  `json:"url"`           // as given in the request
 	NormalizedURL *string `json:"normalizedUrl"` // null: not a URL to crawl
@@ -44,19 +44,22 @@ type LinkAnalysis struct {
 	PageRank      *float64 `json:"pageRank"` // LinksReport.Importance
 }
 
-// HostAnalysis is the document of GET /api/v1/analysis/host. The URLs of the host are counted page by
-// page, for a few seconds at most: Complete says whether that was enough.
+// HostAnalysis is the document of GET /api/v1/analysis/host. The URLs of the host are counted page
+// by page, for a few seconds at most: Complete says whether that was enough.
 type HostAnalysis struct {
-	Host           Host     `json:"host"`
-	Complete       bool     `json:"complete"` // all URLs of the host were counted; false: the counts are lower bounds
+	Host Host `json:"host"`
+	// all URLs of the host were counted; false: the counts are lower bounds
+	Complete       bool     `json:"complete"`
 	URLsDiscovered int64    `json:"urlsDiscovered"`
 	URLsFetched    int64    `json:"urlsFetched"`
 	URLsBlocked    int64    `json:"urlsBlocked"`
 	AvgResponse    *float64 `json:"avgResponseTime"` // milliseconds
-	// ErrorRate is the share of the tried URLs that were given up, or answered 4xx or 5xx at last, 0 to 1.
+	// ErrorRate is the share of the tried URLs that were given up, or answered 4xx or 5xx at last, 0
+	// to 1.
 	ErrorRate *float64           `json:"errorRate"`
 	Robots    HostRobotsAnalysis `json:"robots"`
-	// Throughput has the minutes of the last hour in which a URL was visited for the last time, the oldest first.
+	// Throughput has the minutes of the last hour in which a URL was visited for the last time, the
+	// oldest first.
 	Throughput []HostMinute `json:"throughputHistory"`
 }
 

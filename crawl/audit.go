@@ -8,15 +8,16 @@ import (
 
 // AuditEntry is one change requested through the API.
 type AuditEntry struct {
-	At     time.Time `json:"at"`
-	Node   string    `json:"node"`   // name of the node that got the request
-	Token  string    `json:"token"`  // id of the token; KeyCaller for the key's own, "" when none was needed
-	Role   string    `json:"role"`   // of the caller
-	From   string    `json:"from"`   // IP address
-	What   string    `json:"what"`   // method and path
-	Old    string    `json:"old"`    // what was before, "" where nothing was
-	New    string    `json:"new"`    // the requested value
-	Status int       `json:"status"` // HTTP status of the answer; 2xx and 303: the change was made
+	At   time.Time `json:"at"`
+	Node string    `json:"node"` // name of the node that got the request
+	// id of the token; KeyCaller for the key's own, "" when none was needed
+	Token  string `json:"token"`
+	Role   string `json:"role"`   // of the caller
+	From   string `json:"from"`   // IP address
+	What   string `json:"what"`   // method and path
+	Old    string `json:"old"`    // what was before, "" where nothing was
+	New    string `json:"new"`    // the requested value
+	Status int    `json:"status"` // HTTP status of the answer; 2xx and 303: the change was made
 }
 
 // AuditReport is the document of GET /api/v1/audit.
@@ -47,7 +48,12 @@ func (n *ChangeNote) Set(before, asked string) {
 }
 
 // SeedsRemoved is what the audit says of URLs that were to be removed from the queue.
-func SeedsRemoved(count int, first string) string { return "removed of " + SeedsAdded(count, first) }
+func SeedsRemoved(
+	count int,
+	first string,
+) string {
+	return "removed of " + SeedsAdded(count, first)
+}
 
 // SeedsAdded is what the audit says of seeds, however they come: how many, and the first.
 func SeedsAdded(count int, first string) string {

@@ -5,10 +5,12 @@ import (
 	"testing"
 )
 
-// TestBasis: the marks are no part of what is compared, and no hash makes the Basis that says that nothing is known.
+// TestBasis: the marks are no part of what is compared, and no hash makes the Basis that says that
+// nothing is known.
 func TestBasis(t *testing.T) {
 	t.Parallel()
-	for _, hash := range []uint64{0, 1, 2, 3, 4, 1 << 31, 1 << 32, 0xfeedface12345678, math.MaxUint64} {
+	for _, hash := range []uint64{0, 1, 2, 3, 4, 1 << 31, 1 << 32, 0xfeedface12345678,
+		math.MaxUint64} {
 		b := BasisOf(hash)
 		if b == 0 || !b.Same(b) || b.NoIndex() || b.DepthCut() {
 			t.Errorf("%x: %x", hash, b)
@@ -16,7 +18,8 @@ func TestBasis(t *testing.T) {
 		for _, noIndex := range []bool{false, true} {
 			for _, cut := range []bool{false, true} {
 				m := b.Marked(noIndex, cut)
-				if m.NoIndex() != noIndex || m.DepthCut() != cut || !m.Same(b) || !b.Same(m) || m.Marked(false, false) != b {
+				if m.NoIndex() != noIndex || m.DepthCut() != cut || !m.Same(b) || !b.Same(m) ||
+					m.Marked(false, false) != b {
 					t.Errorf("%x marked %v, %v: %x", b, noIndex, cut, m)
 				}
 				if m.Same(BasisOf(hash^1<<20)) || m.Same(0) || Basis(0).Same(m) {

@@ -30,15 +30,16 @@ type Capture struct {
 	// ContentType is the media type without parameters, lower-case, from the answer's header or
 	// sniffed; "" when unknown.
 	ContentType string
-	// Digest is the SHA-1 of Body: the WARC payload digest. With status 304 it is that of the payload which has not changed, or
-	// zero.
+	// Digest is the SHA-1 of Body: the WARC payload digest. With status 304 it is that of the payload
+	// which has not changed, or zero.
 	Digest [20]byte
 	// Truncated is the WARC-Truncated reason: "length" when a limit of size cut the payload, on the
 	// wire or while decoding it, "time" when a limit of time did, "disconnect" when the server did,
 	// else "".
 	Truncated string
 	// Original is the earlier capture with the same payload, which is then not stored again; nil
-	// when none is known. With status 304 it is the capture whose payload has not changed; without a record id, when that is not known.
+	// when none is known. With status 304 it is the capture whose payload has not changed; without a
+	// record id, when that is not known.
 	Original *Original
 	// Simhash and NearOf are those of the Outcome; the response record has them in the fields
 	// Crawlnode-Simhash and Crawlnode-Near-Duplicate-Of.
@@ -46,10 +47,11 @@ type Capture struct {
 	NearOf  string
 	// NoIndex is Outcome.NoIndex; the response record has it in the field Crawlnode-Robots.
 	NoIndex bool
-	// Wall is Outcome.Wall by name; the response record has it in the field Crawlnode-Wall. "": the answer is no bot wall.
+	// Wall is Outcome.Wall by name; the response record has it in the field Crawlnode-Wall. "": the
+	// answer is no bot wall.
 	Wall string
-	// Preferences is Outcome.Preferences; the response record has it in the fields Crawlnode-Preferences
-	// and Crawlnode-Preferences-From, and the index in preferences.
+	// Preferences is Outcome.Preferences; the response record has it in the fields
+	// Crawlnode-Preferences and Crawlnode-Preferences-From, and the index in preferences.
 	Preferences string
 	// RobotsAgent is the product token that robots directives were read for, when it is not
 	// DefaultAgent; the response record has it in the field Crawlnode-Robots-Agent.
@@ -58,7 +60,8 @@ type Capture struct {
 	// the same (Settings.TLSRecord); else "". The response record has it in the field
 	// Crawlnode-Certificate-Error.
 	Certificate string
-	// Resources are made of the answer, such as the page as a browser shows it. Each is a resource record that refers to the response.
+	// Resources are made of the answer, such as the page as a browser shows it. Each is a resource
+	// record that refers to the response.
 	Resources []Resource
 }
 

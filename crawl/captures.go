@@ -24,13 +24,14 @@ type CaptureReport struct {
 	// Digest is that of the payload, "sha1:..."; null with a 304 whose payload is not known.
 	Digest *string `json:"digest"`
 	Node   string  `json:"node"` // name of the member that has stored it
-	// Preferences is what the owner said of the use of the page when it was captured, such as "search=y, ai-train=n"; null:
-	// nothing that is known.
+	// Preferences is what the owner said of the use of the page when it was captured, such as
+	// "search=y, ai-train=n"; null: nothing that is known.
 	Preferences *string `json:"preferences"`
 }
 
 // IndexRange selects lines of a capture index by their bytes: From <= line < To. An empty To has no
-// end, so the zero value is all. A key is followed by a space, which sorts before every byte of a key.
+// end, so the zero value is all. A key is followed by a space, which sorts before every byte of a
+// key.
 type IndexRange struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`

@@ -57,7 +57,8 @@ const (
 )
 
 // SkipReasonNames are the JSON names of the reasons.
-var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow", "focus"}
+var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long",
+	"host_budget", "scheme", "invalid", "nofollow", "focus"}
 
 func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
 
@@ -67,7 +68,8 @@ type SkipCounts [NumSkipReasons]int64
 // LatencyBuckets are the upper bounds, in milliseconds, of the response-time histogram; the last
 // bucket has no bound. Buckets can be summed over partitions and nodes, and quantiles are computed
 // from the sums.
-var LatencyBuckets = [...]int64{1, 2, 4, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000, 20000, 60000}
+var LatencyBuckets = [...]int64{1, 2, 4, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750,
+	1000, 1500, 2000, 3000, 5000, 10000, 20000, 60000}
 
 // NumLatencyBuckets counts the buckets including the unbounded one.
 const NumLatencyBuckets = len(LatencyBuckets) + 1
@@ -97,25 +99,30 @@ type Counters struct {
 	// Answered visits of pages that were due. NotModified are those answered by 304, Unchanged those
 	// without a change, 304 included, Gone those answered by 404 and 410.
 	Revisits, NotModified, Unchanged, Changed, Gone int64
-	Overdue                                         [NumOverdueBuckets]int64 // how late pages were put into the queue
-	QueuedRevisits                                  int64                    // of Queued, those that were done and became due
-	// Texts counts the URLs with a document for the index, TextBytes sums the sizes, and TextChanges counts how often a document was
-	// written or taken out.
+	// how late pages were put into the queue
+	Overdue        [NumOverdueBuckets]int64
+	QueuedRevisits int64 // of Queued, those that were done and became due
+	// Texts counts the URLs with a document for the index, TextBytes sums the sizes, and TextChanges
+	// counts how often a document was written or taken out.
 	Texts, TextBytes, TextChanges int64
-	Retries                       int64                   // requests that were, or will be, made again
-	GivenUp                       [NumGiveUpReasons]int64 // of Failed, but for URLs that another one replaces
-	Walls                         [wall.MaxProducts]int64 // answers that were bot walls, by wall.Product
-	HostsWalled                   int64                   // hosts with HostState.WalledSince
-	// LeftOut counts visits of pages that are left out because their owner said no to a purpose, by it.
+	Retries                       int64 // requests that were, or will be, made again
+	// of Failed, but for URLs that another one replaces
+	GivenUp     [NumGiveUpReasons]int64
+	Walls       [wall.MaxProducts]int64 // answers that were bot walls, by wall.Product
+	HostsWalled int64                   // hosts with HostState.WalledSince
+	// LeftOut counts visits of pages that are left out because their owner said no to a purpose, by
+	// it.
 	LeftOut [preferences.NumPurposes]int64
-	// Guests are URLs of other crawls, GuestsActive those of them that are to be fetched, now or at a date. NoteDates are URLs that
-	// a client wants again at a date, and NoteBytes what notes and guests take.
+	// Guests are URLs of other crawls, GuestsActive those of them that are to be fetched, now or at a
+	// date. NoteDates are URLs that a client wants again at a date, and NoteBytes what notes and
+	// guests take.
 	Guests, GuestsActive, NoteDates, NoteBytes int64
 }
 
-// OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
-// bucket has no bound.
-var OverdueBuckets = [...]int64{1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}
+// OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put
+// into the queue; the last bucket has no bound.
+var OverdueBuckets = [...]int64{1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600,
+	24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}
 
 // NumOverdueBuckets counts the buckets including the unbounded one.
 const NumOverdueBuckets = len(OverdueBuckets) + 1
@@ -123,10 +130,12 @@ const NumOverdueBuckets = len(OverdueBuckets) + 1
 // Each calls f with every number of c, always in the same order. It is the only list of the fields
 // for encoding and decoding. Stores are written in this order, so new fields come last.
 func (c *Counters) Each(f func(*int64)) {
-	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
+	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts,
+		&c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
 	}
-	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:ErrProxy], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:ErrProxy],
+		c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
 		for i := range s {
 			f(&s[i])
 		}

@@ -51,7 +51,8 @@ const (
 
 	EventTrap = "trap_found" // a site makes pages without end
 
-	EventStoreDamaged    = "store_damaged"    // this node's store had lost data; it is rebuilt from copies
+	// this node's store had lost data; it is rebuilt from copies
+	EventStoreDamaged    = "store_damaged"
 	EventArchiveRepaired = "archive_repaired" // a file that a crash had left open is repaired
 
 	// EventTrouble and EventTroubleOver report that a reason of the cluster's health

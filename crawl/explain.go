@@ -39,18 +39,22 @@ type URLReport struct {
 	// Unanswered is the reason for that.
 	Record     *RecordReport `json:"record"`
 	Unanswered *string       `json:"unanswered"`
-	// Render says whether the page was shown to a browser; null: nobody has decided, as without --render.
+	// Render says whether the page was shown to a browser; null: nobody has decided, as without
+	// --render.
 	Render *RenderReport `json:"render"`
-	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
+	// Preferences is what the owner said of the use of the page at the newest visit; null: there was
+	// none.
 	Preferences *preferences.PagePreferences `json:"preferences"`
 	// Metadata is what the page, or the document, says of itself in the newest capture; null: it says
 	// nothing, or nothing is stored.
 	Metadata *metadata.Record `json:"metadata"`
-	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
+	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is
+	// the last one alone.
 	History []VisitReport `json:"history"`
 	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.
 	NextVisitAt *time.Time `json:"next_visit_at"`
-	// ChangeIntervalSeconds is the mean time between two changes of the page, as its visits and its site make believe.
+	// ChangeIntervalSeconds is the mean time between two changes of the page, as its visits and its
+	// site make believe.
 	ChangeIntervalSeconds *float64    `json:"change_interval_seconds"`
 	Referrer              *string     `json:"referrer"` // the page on which it was found first
 	Links                 LinksReport `json:"links"`
@@ -106,16 +110,17 @@ type RobotsReport struct {
 
 // RecordReport is the record of a URL.
 type RecordReport struct {
-	State     string         `json:"state"` // queued, done, failed or refused
-	Depth     int            `json:"depth"` // links from a seed, at the first discovery
-	Band      Band           `json:"band"`  // priority class: 0 is fetched first
-	Via       string         `json:"via"`   // link, seed, redirect...
-	Hops      int            `json:"hops"`  // redirects in a row that led here
-	Attempts  int            `json:"attempts"`
-	NotBefore *time.Time     `json:"not_before"` // earliest next attempt; null: no limit
-	Status    *int           `json:"status"`     // of the last answer; null: there was none
-	Reason    *string        `json:"reason"`     // why it failed or was refused, or a remark about the answer
-	Wall      *string        `json:"wall"`       // the product of a bot wall, when the reason is blocked
+	State     string     `json:"state"` // queued, done, failed or refused
+	Depth     int        `json:"depth"` // links from a seed, at the first discovery
+	Band      Band       `json:"band"`  // priority class: 0 is fetched first
+	Via       string     `json:"via"`   // link, seed, redirect...
+	Hops      int        `json:"hops"`  // redirects in a row that led here
+	Attempts  int        `json:"attempts"`
+	NotBefore *time.Time `json:"not_before"` // earliest next attempt; null: no limit
+	Status    *int       `json:"status"`     // of the last answer; null: there was none
+	// why it failed or was refused, or a remark about the answer
+	Reason    *string        `json:"reason"`
+	Wall      *string        `json:"wall"` // the product of a bot wall, when the reason is blocked
 	FetchedAt *time.Time     `json:"fetched_at"`
 	Digest    *string        `json:"digest"`  // of the payload, as WARC-Payload-Digest: sha1:BASE32
 	Archive   *ArchiveReport `json:"archive"` // null: not stored
@@ -135,9 +140,11 @@ type ArchiveReport struct {
 
 // The states of a host (HostReport.State).
 const (
-	HostIdle     = "idle"      // nothing is queued
-	HostParked   = "parked"    // on disk, until there is room in memory
-	HostLoading  = "loading"   // its URLs are being read from disk, its address is being looked up, or what was fetched is being read or shown
+	HostIdle   = "idle"   // nothing is queued
+	HostParked = "parked" // on disk, until there is room in memory
+	// its URLs are being read from disk, its address is being looked up, or what was fetched is being
+	// read or shown
+	HostLoading  = "loading"
 	HostWaiting  = "waiting"   // its delay has not passed
 	HostReady    = "ready"     // it may be requested now
 	HostInFlight = "in_flight" // a request is open
@@ -173,10 +180,12 @@ type HostReport struct {
 
 // PolitenessReport is what determines the time of the next request to a host.
 type PolitenessReport struct {
-	GapSeconds        *float64 `json:"gap_seconds"` // applies now; null while the host is not in memory
+	// applies now; null while the host is not in memory
+	GapSeconds        *float64 `json:"gap_seconds"`
 	CrawlDelaySeconds float64  `json:"crawl_delay_seconds"`
 	LatencySeconds    float64  `json:"latency_seconds"` // of the last request
-	// AverageLatencySeconds is the mean over the requests since the host came into memory; null: there was none.
+	// AverageLatencySeconds is the mean over the requests since the host came into memory; null: there
+	// was none.
 	AverageLatencySeconds *float64 `json:"average_latency_seconds"`
 	BackoffSeconds        float64  `json:"backoff_seconds"` // after 429 and 503
 	BackoffReason         *string  `json:"backoff_reason"`  // null: it is not held back

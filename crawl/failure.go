@@ -26,12 +26,12 @@ type Failure struct {
 // FailureRateLimited is the Failure.Error of a URL whose attempts all ended with 429 or 503.
 const FailureRateLimited = "rate_limited"
 
-// FailureBlocked is the Failure.Error of a URL whose answers were bot walls to the last, and the reason
-// of such a URL in lists.
+// FailureBlocked is the Failure.Error of a URL whose answers were bot walls to the last, and the
+// reason of such a URL in lists.
 const FailureBlocked = "blocked"
 
-// wallWords begin what the stored reason of a URL behind a wall says; the product's name in brackets
-// follows.
+// wallWords begin what the stored reason of a URL behind a wall says; the product's name in
+// brackets follows.
 const wallWords = FailureBlocked + ": a bot wall ("
 
 // WallReason is the reason of an answer that is the wall of a product.
@@ -52,11 +52,12 @@ func WallOf(reason string) wall.Product {
 const TriedInItsPlace = " is tried in its place"
 
 // GiveUpReason classes why a URL was given up, as in /status.fetch.given_up_by_reason: an
-// ErrCategory but for ErrProxy, for which none is given up, GaveUpLimited or GaveUpBlocked. The numbers
-// are the places of counters on disk.
+// ErrCategory but for ErrProxy, for which none is given up, GaveUpLimited or GaveUpBlocked. The
+// numbers are the places of counters on disk.
 type GiveUpReason uint8
 
-// GaveUpLimited: the host, or the URL, answered 429 or 503 to the last. GaveUpBlocked: with a bot wall.
+// GaveUpLimited: the host, or the URL, answered 429 or 503 to the last. GaveUpBlocked: with a bot
+// wall.
 const (
 	GaveUpLimited    = GiveUpReason(ErrOther) + 1
 	GaveUpBlocked    = GaveUpLimited + 1

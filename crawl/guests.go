@@ -27,11 +27,13 @@ const (
 // ValidCrawl reports whether an id may name a crawl of guests.
 func ValidCrawl(id string) bool {
 	return id != "" && id != OwnCrawl && len(id) <= MaxCrawlID && utf8.ValidString(id) &&
-		!strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 })
+		!strings.ContainsFunc(id,
+			func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 })
 }
 
 // ErrManyCrawls says that there are as many crawls as there may be.
-var ErrManyCrawls = errors.New("there are as many crawls as a partition may have: delete some of them (DeleteCrawl)")
+var ErrManyCrawls = errors.New(
+	"there are as many crawls as a partition may have: delete some of them (DeleteCrawl)")
 
 // Metadata is what a client has said of a URL, by key. The values keep their order.
 type Metadata map[string][]string
@@ -87,8 +89,10 @@ type GuestURL struct {
 type Note struct {
 	URL      string   `json:"url"` // canonical
 	Metadata Metadata `json:"metadata,omitempty"`
-	Created  int64    `json:"created,omitempty"` // when it was first put, in seconds since 1970; 0: not by a client
-	Refetch  int64    `json:"refetch,omitempty"` // when it is wanted again, in seconds since 1970; 0: at no date
+	// when it was first put, in seconds since 1970; 0: not by a client
+	Created int64 `json:"created,omitempty"`
+	// when it is wanted again, in seconds since 1970; 0: at no date
+	Refetch int64 `json:"refetch,omitempty"`
 }
 
 // GuestSums are the figures of a crawl, or of one of its queues.

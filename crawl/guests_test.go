@@ -8,7 +8,8 @@ import (
 func TestValidCrawl(t *testing.T) {
 	t.Parallel()
 	for id, ok := range map[string]bool{
-		"a": true, "Größe 1": true, strings.Repeat("x", MaxCrawlID): true, strings.Repeat("x", MaxCrawlID+1): false,
+		"a": true, "Größe 1": true, strings.Repeat("x",
+			MaxCrawlID): true, strings.Repeat("x", MaxCrawlID+1): false,
 		"": false, "DEFAULT": false, "a\x00b": false, "a\x1b[2J": false, "\xff": false, "a\u0085": false,
 	} {
 		if ValidCrawl(id) != ok {

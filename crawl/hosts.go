@@ -76,7 +76,8 @@ func (l *HostLine) rank(sort string) (value float64, ok bool) {
 // is the newer one.
 func SortHosts(lines []HostLine, sort string, limit int) []HostLine {
 	slices.SortFunc(lines, func(a, b HostLine) int {
-		return cmp.Or(strings.Compare(string(a.Host), string(b.Host)), cmp.Compare(b.Requests, a.Requests))
+		return cmp.Or(strings.Compare(string(a.Host), string(b.Host)),
+			cmp.Compare(b.Requests, a.Requests))
 	})
 	lines = slices.CompactFunc(lines, func(a, b HostLine) bool { return a.Host == b.Host })
 	lines = slices.DeleteFunc(lines, func(l HostLine) bool {

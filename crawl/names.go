@@ -48,10 +48,12 @@ const (
 	ViaRobots                 // another host's robots.txt redirects to it; never written to disk
 	ViaGuess                  // a person named it without a scheme: https is tried, then http
 	ViaPart                   // a page that is shown to a browser asks for it; never written to disk
-	ViaGuest                  // a URL of another crawl, for a client that has asked; never written to disk as such
+	// a URL of another crawl, for a client that has asked; never written to disk as such
+	ViaGuest
 )
 
-var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots", "guess", "part", "guest"}
+var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots",
+	"guess", "part", "guest"}
 
 func (v Via) String() string {
 	if int(v) < len(viaNames) {
@@ -60,8 +62,8 @@ func (v Via) String() string {
 	return "via(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Errand reports whether the fetch is for somebody who waits for the answer: it is in no queue on disk, and what it
-// brings is neither stored nor counted as a page.
+// Errand reports whether the fetch is for somebody who waits for the answer: it is in no queue on
+// disk, and what it brings is neither stored nor counted as a page.
 func (v Via) Errand() bool { return v == ViaRobots || v == ViaPart || v == ViaGuest }
 
 // Named reports whether a person named the URL: it is a seed.

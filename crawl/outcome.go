@@ -45,7 +45,8 @@ const (
 	Lost
 )
 
-var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending", "blocked", "lost"}
+var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited",
+	"host_failed", "aborted", "robots_pending", "blocked", "lost"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -92,10 +93,13 @@ type Original struct {
 
 // Outcome is the complete result of a visit.
 type Outcome struct {
-	Kind        Kind
-	Status      int           // HTTP status; 0 without an answer
-	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrProxy with Aborted; ErrTLS with Fetched: despite an invalid certificate
-	Reason      string        // one sentence for a person; "" when fetched and nothing is to be said of it
+	Kind   Kind
+	Status int // HTTP status; 0 without an answer
+	// with URLFailed, HostFailed and Blocked; ErrProxy with Aborted; ErrTLS with Fetched: despite an
+	// invalid certificate
+	Category ErrCategory
+	// one sentence for a person; "" when fetched and nothing is to be said of it
+	Reason      string
 	FetchedAt   time.Time     // wall time of the request
 	Took        time.Duration // as in Response
 	Bytes       int64         // body bytes read from the wire
@@ -106,19 +110,25 @@ type Outcome struct {
 	LastMod     string
 	// Conditional says that validators were sent, so that the status may be 304.
 	Conditional bool
-	// Text is the fingerprint of the text without its numbers, which change with every request; 0: none.
+	// Text is the fingerprint of the text without its numbers, which change with every request; 0:
+	// none.
 	Text uint64
-	// MaxAge is how long the answer says that it is fresh (Cache-Control, Expires); 0: it does not say.
+	// MaxAge is how long the answer says that it is fresh (Cache-Control, Expires); 0: it does not
+	// say.
 	MaxAge  time.Duration
 	Archive ArchiveRef
-	// Refers says that the record at Archive has no payload: it refers to an earlier capture with the same one.
+	// Refers says that the record at Archive has no payload: it refers to an earlier capture with the
+	// same one.
 	Refers bool
-	// Unchanged says that the page was sent again as it was read before: Digest and Basis are those of its record. It was not read
-	// once more, so there are no links, no text and no document: what is known of these stays, as with status 304.
+	// Unchanged says that the page was sent again as it was read before: Digest and Basis are those of
+	// its record. It was not read once more, so there are no links, no text and no document: what is
+	// known of these stays, as with status 304.
 	Unchanged bool
-	// Basis is what the reading of a page that was delivered (2xx) depended on; 0: it must be read again.
+	// Basis is what the reading of a page that was delivered (2xx) depended on; 0: it must be read
+	// again.
 	Basis Basis
-	// Wall is the product whose bot wall the answer is, with RateLimited and HostFailed. It has no links, no text and no document.
+	// Wall is the product whose bot wall the answer is, with RateLimited and HostFailed. It has no
+	// links, no text and no document.
 	Wall wall.Product
 	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
@@ -145,10 +155,11 @@ type Outcome struct {
 	// NoIndex says that the page's head or header asks search engines to leave it out. It is
 	// archived all the same; an index made from the archive must obey it.
 	NoIndex bool
-	// Preferences is what the page's owner says of its use, an encoded preferences.Record; "": nothing.
+	// Preferences is what the page's owner says of its use, an encoded preferences.Record; "":
+	// nothing.
 	Preferences string
-	// PreferencesUnread says that the page's own word is not known, as it was read by nobody who asked for it: the
-	// next visit must bring it whole.
+	// PreferencesUnread says that the page's own word is not known, as it was read by nobody who asked
+	// for it: the next visit must bring it whole.
 	PreferencesUnread bool
 	// LeftOut are the purposes of the crawl to which the owner says no, when that is obeyed.
 	LeftOut preferences.Purposes
@@ -157,20 +168,22 @@ type Outcome struct {
 	// DuplicateOf is the URL of an earlier capture with the same payload; "": none is
 	// known.
 	DuplicateOf string
-	// Document is what the index needs of the page, in the form of package search; nil: the page is not indexed.
+	// Document is what the index needs of the page, in the form of package search; nil: the page is
+	// not indexed.
 	Document []byte
 	// Simhash is the fingerprint of the page's text; 0: it has none.
 	Simhash uint64
 	// NearOf is the URL of a page whose text is nearly the same; "": none is known.
 	NearOf string
-	// HostCookies, when not nil, is the host's jar after the answer, in the form of package web/cookies.
+	// HostCookies, when not nil, is the host's jar after the answer, in the form of package
+	// web/cookies.
 	HostCookies *string
 	// ScopeAlias, when not "", is a host whose scope the seed's redirect extends to.
 	ScopeAlias string
 }
 
-// SearchRefused reports whether the page is left out of the index because its owner says so otherwise
-// than by noindex.
+// SearchRefused reports whether the page is left out of the index because its owner says so
+// otherwise than by noindex.
 func (o *Outcome) SearchRefused() bool { return o.LeftOut.Has(preferences.Search) }
 
 // DepthCut reports whether links of the page are left out for their depth.
@@ -178,8 +191,8 @@ func (o *Outcome) DepthCut() bool {
 	return o.Skipped[SkipDepth] > 0 || o.Unchanged && o.Basis.DepthCut()
 }
 
-// Said is what the owner said of the use of a page at its newest visit, as it holds at now; nil: the page was not
-// visited. A record that cannot be read says nothing.
+// Said is what the owner said of the use of a page at its newest visit, as it holds at now; nil:
+// the page was not visited. A record that cannot be read says nothing.
 func (r *Record) Said(now time.Time) *preferences.PagePreferences {
 	if r.Status == 0 {
 		return nil
@@ -230,9 +243,11 @@ type Record struct {
 	// ChangedAt is the time of the newest visit that found other content than the one before it; the
 	// zero time: none did, or it was before this was kept.
 	ChangedAt time.Time
-	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content again.
+	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content
+	// again.
 	DepthCut bool
-	// Referrer names the page on which the URL was found first, as the store keeps it: Frontier.Refer makes its URL of it. "": none.
+	// Referrer names the page on which the URL was found first, as the store keeps it: Frontier.Refer
+	// makes its URL of it. "": none.
 	Referrer string
 	// Rendering says whether the page that was delivered last was shown to a browser.
 	Rendering Rendering

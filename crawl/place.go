@@ -34,10 +34,12 @@ func (c PlaceChange) Check() error {
 	switch zone := *c.Zone; {
 	case len(zone) > MaxZoneBytes:
 		return fmt.Errorf("%w: a zone has at most %d bytes, not %d", ErrPlace, MaxZoneBytes, len(zone))
-	case strings.ContainsFunc(zone, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }):
+	case strings.ContainsFunc(zone,
+		func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }):
 		return fmt.Errorf("%w: zone %q is no text: it has characters that cannot be seen", ErrPlace, zone)
 	case zone != strings.TrimSpace(zone):
-		return fmt.Errorf("%w: zone %q begins or ends with a blank: it would be another zone than %q", ErrPlace, zone, strings.TrimSpace(zone))
+		return fmt.Errorf("%w: zone %q begins or ends with a blank: it would be another zone than %q",
+			ErrPlace, zone, strings.TrimSpace(zone))
 	}
 	return nil
 }

@@ -2,7 +2,8 @@ package crawl
 
 import "net/http"
 
-// Part is the answer to a request of a page that is shown to a browser: a script, a style sheet, data.
+// Part is the answer to a request of a page that is shown to a browser: a script, a style sheet,
+// data.
 type Part struct {
 	Status int
 	Header http.Header
@@ -11,7 +12,8 @@ type Part struct {
 	Refusal string
 }
 
-// Rendering is what became of a page that might have been shown to a browser. The zero value: nobody has decided.
+// Rendering is what became of a page that might have been shown to a browser. The zero value:
+// nobody has decided.
 type Rendering struct {
 	Rendered     bool
 	Reason       string // for a person

@@ -68,8 +68,8 @@ type NodeBlock struct {
 	Activity uint64 `json:"activity"`
 	// WhyNotIdle is the reason why it is not idle; "" when it is.
 	WhyNotIdle string `json:"why_not_idle"`
-	// Waiting says that two rounds of this node found all members idle: known pages are visited again, and
-	// none is due. Only the node that asks the rounds says so.
+	// Waiting says that two rounds of this node found all members idle: known pages are visited again,
+	// and none is due. Only the node that asks the rounds says so.
 	Waiting  bool         `json:"waiting,omitempty"`
 	Revisits RevisitBlock `json:"revisits,omitzero"`
 	// Ranks is the histogram of the importance of the URLs that it holds (package importance); empty:
@@ -89,14 +89,16 @@ type BotBlock struct {
 // NodeLoad is how busy a node is with what a block does not tell elsewhere. Shares are from 0 to
 // 1 and over the last five seconds.
 type NodeLoad struct {
-	CPU        float64  `json:"cpu"`        // share of the processors that this process uses
-	Machine    float64  `json:"machine"`    // share that all processes use; 0: unknown
-	Processors int      `json:"processors"` // that this process may use
-	DiskWait   float64  `json:"disk_wait"`  // share of the time in which acknowledgements wait for the disk
-	Syncing    bool     `json:"syncing,omitempty"`
-	FetchOff   bool     `json:"fetch_off,omitempty"` // it fetches no page, its workers do
-	Lookups    int      `json:"lookups,omitempty"`   // host names that are being looked up
-	Short      []string `json:"short,omitempty"`     // of each volume with too little space: what it lacks, and the remedy
+	CPU        float64 `json:"cpu"`        // share of the processors that this process uses
+	Machine    float64 `json:"machine"`    // share that all processes use; 0: unknown
+	Processors int     `json:"processors"` // that this process may use
+	// share of the time in which acknowledgements wait for the disk
+	DiskWait float64 `json:"disk_wait"`
+	Syncing  bool    `json:"syncing,omitempty"`
+	FetchOff bool    `json:"fetch_off,omitempty"` // it fetches no page, its workers do
+	Lookups  int     `json:"lookups,omitempty"`   // host names that are being looked up
+	// of each volume with too little space: what it lacks, and the remedy
+	Short []string `json:"short,omitempty"`
 }
 
 // Peaks are the highest speeds, per second.
@@ -131,8 +133,8 @@ type Seed struct {
 	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: the priority of seeds
 	// Again fetches a known URL again, with its validators.
 	Again bool `json:"again"`
-	// Known, with Again, fetches the URL only if it is known, as what it was found: it becomes no seed and opens
-	// no scope.
+	// Known, with Again, fetches the URL only if it is known, as what it was found: it becomes no seed
+	// and opens no scope.
 	Known bool `json:"known,omitempty"`
 	// Guessed: it was written without a scheme. If the server of the https URL speaks no TLS, the
 	// http URL is fetched in its place.
@@ -144,9 +146,10 @@ type Seed struct {
 
 // SeedReport is the answer to added seeds.
 type SeedReport struct {
-	Accepted   int         `json:"accepted"` // durable at their owners
-	Duplicates int         `json:"duplicates"`
-	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule; or not known, with Seed.Known
+	Accepted   int `json:"accepted"` // durable at their owners
+	Duplicates int `json:"duplicates"`
+	// refused by an exclude rule; or not known, with Seed.Known
+	OutOfScope int         `json:"out_of_scope"`
 	Invalid    []SeedError `json:"invalid"`
 }
 
@@ -220,7 +223,8 @@ func (c *Counters) ErrorsByCategory() ErrorCounts {
 	e := &c.Errors
 	return ErrorCounts{
 		DNS: e[ErrDNS], Connect: e[ErrConnect], TLS: e[ErrTLS], Timeout: e[ErrTimeout],
-		Protocol: e[ErrProtocol], Truncated: e[ErrTruncated], BlockedAddress: e[ErrBlockedAddress], Other: e[ErrOther],
+		Protocol: e[ErrProtocol], Truncated: e[ErrTruncated], BlockedAddress: e[ErrBlockedAddress],
+		Other: e[ErrOther],
 		Proxy: e[ErrProxy],
 	}
 }
@@ -230,12 +234,14 @@ func (c *Counters) GivenUpByReason() GivenUpCounts {
 	g := &c.GivenUp
 	return GivenUpCounts{
 		DNS: g[ErrDNS], Connect: g[ErrConnect], TLS: g[ErrTLS], Timeout: g[ErrTimeout],
-		Protocol: g[ErrProtocol], Truncated: g[ErrTruncated], BlockedAddress: g[ErrBlockedAddress], Other: g[ErrOther],
+		Protocol: g[ErrProtocol], Truncated: g[ErrTruncated], BlockedAddress: g[ErrBlockedAddress],
+		Other:       g[ErrOther],
 		RateLimited: g[GaveUpLimited], Blocked: g[GaveUpBlocked],
 	}
 }
 
-// BlockedByKind returns the answers that were bot walls, by the names of those products that there were.
+// BlockedByKind returns the answers that were bot walls, by the names of those products that there
+// were.
 func (c *Counters) BlockedByKind() (total int64, byKind map[string]int64) {
 	byKind = map[string]int64{}
 	for i, n := range c.Walls {
@@ -259,7 +265,8 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 	s := &c.Skipped
 	return SkippedCounts{
 		OutOfScope: s[SkipOutOfScope], Robots: s[SkipRobots], Depth: s[SkipDepth], Trap: s[SkipTrap],
-		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid], NoFollow: s[SkipNoFollow],
+		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme],
+		Invalid: s[SkipInvalid], NoFollow: s[SkipNoFollow],
 		Focus: s[SkipFocus],
 	}
 }
@@ -267,7 +274,11 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 // LatencyQuantiles computes quantiles from the histogram. Each is the upper bound of its bucket, in
 // seconds; for the unbounded bucket it is the last bound.
 func (c *Counters) LatencyQuantiles() Quantiles {
-	return Quantiles{P50: c.latencyQuantile(0.50), P90: c.latencyQuantile(0.90), P99: c.latencyQuantile(0.99)}
+	return Quantiles{
+		P50: c.latencyQuantile(0.50),
+		P90: c.latencyQuantile(0.90),
+		P99: c.latencyQuantile(0.99),
+	}
 }
 
 // OverdueQuantiles computes quantiles from the histogram, as LatencyQuantiles does.

@@ -2,7 +2,8 @@ package crawl
 
 import "time"
 
-// SearchQuery is a question about the text of pages. Page counts from 1; Size is 1 to MaxSearchSize.
+// SearchQuery is a question about the text of pages. Page counts from 1; Size is 1 to
+// MaxSearchSize.
 type SearchQuery struct {
 	Query      string
 	Page, Size int
@@ -13,14 +14,16 @@ const MaxSearchSize = 100
 
 // SearchReport answers a SearchQuery.
 type SearchReport struct {
-	Query       string         `json:"query"`
-	Interpreted string         `json:"interpreted"`  // how it was read, in words
-	DidYouMean  *string        `json:"did_you_mean"` // with typing errors corrected; nil: nothing to correct
-	Total       int64          `json:"total"`
-	TotalExact  bool           `json:"total_exact"`
-	Seconds     float64        `json:"seconds"`
-	Coverage    float64        `json:"coverage"` // share of the indexed documents that the answer covers
-	Results     []SearchResult `json:"results"`
+	Query       string `json:"query"`
+	Interpreted string `json:"interpreted"` // how it was read, in words
+	// with typing errors corrected; nil: nothing to correct
+	DidYouMean *string `json:"did_you_mean"`
+	Total      int64   `json:"total"`
+	TotalExact bool    `json:"total_exact"`
+	Seconds    float64 `json:"seconds"`
+	// share of the indexed documents that the answer covers
+	Coverage float64        `json:"coverage"`
+	Results  []SearchResult `json:"results"`
 }
 
 // SearchResult is a page that was found.

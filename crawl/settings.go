@@ -12,51 +12,67 @@ import (
 // Settings are the crawl's rules. They belong to the cluster: the founding node's flags set them
 // and joiners adopt them. The JSON form is sent between nodes and stored on disk.
 type Settings struct {
-	Scope           string         `json:"scope"` // page, prefix, host, domain or any
-	Include         []string       `json:"include,omitempty"`
-	Exclude         []string       `json:"exclude,omitempty"`
-	Assets          bool           `json:"assets"`                     // AssetPolicy says which
-	AssetsSameHost  bool           `json:"assets_same_host,omitempty"` // with Assets: on the page's host only; older nodes take it for AssetsAny
-	Normalize       []string       `json:"normalize,omitempty"`        // rules of web/normalize; the founder's for the crawl's life
-	MaxDepth        int            `json:"max_depth"`                  // 0: no bound
-	MaxPages        int64          `json:"max_pages"`                  // 0: no bound
-	MaxPagesPerHost int64          `json:"max_pages_per_host"`         // 0: no bound
-	MaxDuration     time.Duration  `json:"max_duration"`               // 0: no bound
-	MaxBody         int64          `json:"max_body"`                   // bytes after decoding
+	Scope   string   `json:"scope"` // page, prefix, host, domain or any
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	Assets  bool     `json:"assets"` // AssetPolicy says which
+	// with Assets: on the page's host only; older nodes take it for AssetsAny
+	AssetsSameHost bool `json:"assets_same_host,omitempty"`
+	// rules of web/normalize; the founder's for the crawl's life
+	Normalize       []string       `json:"normalize,omitempty"`
+	MaxDepth        int            `json:"max_depth"`          // 0: no bound
+	MaxPages        int64          `json:"max_pages"`          // 0: no bound
+	MaxPagesPerHost int64          `json:"max_pages_per_host"` // 0: no bound
+	MaxDuration     time.Duration  `json:"max_duration"`       // 0: no bound
+	MaxBody         int64          `json:"max_body"`           // bytes after decoding
 	Delay           time.Duration  `json:"delay"`
 	IPDelay         *time.Duration `json:"ip_delay"` // nil: 200 ms outside AllowNet, 0 inside
 	UserAgent       string         `json:"user_agent"`
-	RobotsAgent     string         `json:"robots_agent,omitempty"` // see Agent; "": the product token of UserAgent
-	Contact         string         `json:"contact"`
-	RobotsIgnore    bool           `json:"robots_ignore"` // only for addresses inside AllowNet
-	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
-	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
-	Archive         bool           `json:"archive"`
-	Focus           *Topic         `json:"focus,omitempty"`     // what pages and links are judged by; nil: all are alike
-	FocusMin        float64        `json:"focus_min,omitempty"` // pages with a lower score pass no links on; 0 to 1
-	// Revisits of known pages (package recrawl). Recrawl is "", which is RecrawlOff, or one of the modes.
+	// see Agent; "": the product token of UserAgent
+	RobotsAgent  string         `json:"robots_agent,omitempty"`
+	Contact      string         `json:"contact"`
+	RobotsIgnore bool           `json:"robots_ignore"` // only for addresses inside AllowNet
+	TLSRecord    bool           `json:"tls_record"`    // continue with a bad certificate
+	AllowNet     []netip.Prefix `json:"allow_net,omitempty"`
+	Archive      bool           `json:"archive"`
+	// what pages and links are judged by; nil: all are alike
+	Focus    *Topic  `json:"focus,omitempty"`
+	FocusMin float64 `json:"focus_min,omitempty"` // pages with a lower score pass no links on; 0 to 1
+	// Revisits of known pages (package recrawl). Recrawl is "", which is RecrawlOff, or one of the
+	// modes.
 	Recrawl         string        `json:"recrawl,omitempty"`
 	RecrawlInterval time.Duration `json:"recrawl_interval,omitempty"` // fixed, or the first one
 	RecrawlMin      time.Duration `json:"recrawl_min,omitempty"`
 	RecrawlMax      time.Duration `json:"recrawl_max,omitempty"`
-	RecrawlShare    float64       `json:"recrawl_share,omitempty"`   // of the fetches while new URLs wait; above 0, at most 1
-	RecrawlWorth    float64       `json:"recrawl_worth,omitempty"`   // probability of a change that a visit needs; from 0 to below 1; nodes before it lack it, and mean 0
-	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
-	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
-	Index           bool          `json:"index,omitempty"`           // pages are indexed for search
-	// Pages that are shown to a browser (package render). Render is "", which is RenderOff, or one of the modes.
+	// of the fetches while new URLs wait; above 0, at most 1
+	RecrawlShare float64 `json:"recrawl_share,omitempty"`
+	// probability of a change that a visit needs; from 0 to below 1; nodes before it lack it, and mean
+	// 0
+	RecrawlWorth float64 `json:"recrawl_worth,omitempty"`
+	// "", which is RecrawlText, or RecrawlPayload
+	RecrawlChanged string `json:"recrawl_changed,omitempty"`
+	// "", the default, or weights as importance.ParseWeights reads them
+	Priority string `json:"priority,omitempty"`
+	Index    bool   `json:"index,omitempty"` // pages are indexed for search
+	// Pages that are shown to a browser (package render). Render is "", which is RenderOff, or one of
+	// the modes.
 	Render           string   `json:"render,omitempty"`
 	RenderMatch      []string `json:"render_match,omitempty"` // patterns as Include has them
 	RenderScreenshot bool     `json:"render_screenshot,omitempty"`
 	// What servers answer. Absent fields mean the defaults: documents of older nodes lack them.
-	Retries       *int          `json:"retries,omitempty"`        // nil: DefaultRetries
-	RetryStatuses string        `json:"retry_statuses,omitempty"` // as retry.ParseStatuses reads it; "": DefaultRetryStatuses
-	Timeout       time.Duration `json:"timeout,omitempty"`        // of a whole answer; 0: DefaultTimeout
-	HeaderTimeout time.Duration `json:"header_timeout,omitempty"` // of its head; 0: DefaultHeaderTimeout
-	Cookies       string        `json:"cookies,omitempty"`        // "", which is CookiesVisit, or one of the modes
-	Blocked       string        `json:"blocked,omitempty"`        // "", which is BlockedBackOff, or BlockedOff
+	Retries *int `json:"retries,omitempty"` // nil: DefaultRetries
+	// as retry.ParseStatuses reads it; "": DefaultRetryStatuses
+	RetryStatuses string `json:"retry_statuses,omitempty"`
+	// of a whole answer; 0: DefaultTimeout
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// of its head; 0: DefaultHeaderTimeout
+	HeaderTimeout time.Duration `json:"header_timeout,omitempty"`
+	// "", which is CookiesVisit, or one of the modes
+	Cookies string `json:"cookies,omitempty"`
+	Blocked string `json:"blocked,omitempty"` // "", which is BlockedBackOff, or BlockedOff
 	// What owners say of the use of their pages. Purpose is "", which is DefaultPurpose, or a list as
-	// preferences.ParsePurposes reads it; Preferences is "", which is PreferencesMark, or one of the modes.
+	// preferences.ParsePurposes reads it; Preferences is "", which is PreferencesMark, or one of the
+	// modes.
 	Purpose     string `json:"purpose,omitempty"`
 	Preferences string `json:"preferences,omitempty"`
 	// Documents is "", which is DocumentsOn, or DocumentsOff.
@@ -64,8 +80,8 @@ type Settings struct {
 	// MaxSuspiciousPerHost bounds the URLs of a host that look like a trap. Nil:
 	// DefaultSuspiciousPerHost; 0: no bound.
 	MaxSuspiciousPerHost *int64 `json:"max_suspicious_per_host,omitempty"`
-	// Sites is the file of rules for sites (package settings/sites). Proxies are asked in turn; each is
-	// a URL as package web/proxy reads it. None: requests go to the hosts themselves.
+	// Sites is the file of rules for sites (package settings/sites). Proxies are asked in turn; each
+	// is a URL as package web/proxy reads it. None: requests go to the hosts themselves.
 	Sites   string   `json:"sites,omitempty"`
 	Proxies []string `json:"proxy,omitempty"`
 }
@@ -103,7 +119,8 @@ const browser = "Mozilla/"
 //	the product before a comment that is only that     Safari/605 FieldBot/1.0 (+https://…)
 func robotName(userAgent string) string {
 	var named string
-	for before, rest, ok := strings.Cut(userAgent, "("); ok; before, rest, ok = strings.Cut(rest, "(") {
+	for before, rest, ok := strings.Cut(userAgent, "("); ok; before, rest, ok = strings.Cut(rest,
+		"(") {
 		var comment string
 		comment, rest, _ = strings.Cut(rest, ")")
 		compatible := false
@@ -159,9 +176,10 @@ const (
 
 // The modes of Settings.Cookies.
 const (
-	CookiesOff   = "off"
-	CookiesVisit = "visit" // those set by a redirect go with that page's redirects, and end with the page
-	CookiesHost  = "host"  // each host has a jar, which is part of its state
+	CookiesOff = "off"
+	// those set by a redirect go with that page's redirects, and end with the page
+	CookiesVisit = "visit"
+	CookiesHost  = "host" // each host has a jar, which is part of its state
 )
 
 // The modes of Settings.Blocked.
@@ -207,7 +225,8 @@ func (s *Settings) ReadsPreferences() bool { return s.Preferences != Preferences
 // ObeysPreferences reports whether pages are left out whose owner said no.
 func (s *Settings) ObeysPreferences() bool { return s.Preferences == PreferencesObey }
 
-// Obeyed are the purposes to which an owner's no leaves a page out; none with another mode than obey.
+// Obeyed are the purposes to which an owner's no leaves a page out; none with another mode than
+// obey.
 func (s *Settings) Obeyed() preferences.Purposes {
 	if !s.ObeysPreferences() {
 		return 0
@@ -267,7 +286,8 @@ const (
 	RecrawlPayload = "payload" // any byte differs
 )
 
-// The modes of Settings.Render. Pages that match Settings.RenderMatch are shown to a browser in all but RenderOff.
+// The modes of Settings.Render. Pages that match Settings.RenderMatch are shown to a browser in all
+// but RenderOff.
 const (
 	RenderOff  = "off"
 	RenderAuto = "auto" // those that seem to need it
@@ -280,8 +300,8 @@ func (s *Settings) Renders() bool { return s.Render == RenderAuto || s.Render ==
 // RecrawlFloor is the shortest time between two visits of a page outside AllowNet.
 const RecrawlFloor = time.Minute
 
-// RecrawlBounds are the times between two visits of a page: the first or fixed one, the shortest and the longest. They are
-// never below RecrawlFloor for pages that are not inside AllowNet.
+// RecrawlBounds are the times between two visits of a page: the first or fixed one, the shortest
+// and the longest. They are never below RecrawlFloor for pages that are not inside AllowNet.
 func (s *Settings) RecrawlBounds(inside bool) (interval, shortest, longest time.Duration) {
 	floor := RecrawlFloor
 	if inside {
@@ -291,7 +311,9 @@ func (s *Settings) RecrawlBounds(inside bool) (interval, shortest, longest time.
 }
 
 // Revisits reports whether known pages are visited again.
-func (s *Settings) Revisits() bool { return s.Recrawl == RecrawlFixed || s.Recrawl == RecrawlAdaptive }
+func (s *Settings) Revisits() bool {
+	return s.Recrawl == RecrawlFixed || s.Recrawl == RecrawlAdaptive
+}
 
 // Allowed reports whether addr is inside AllowNet.
 func (s *Settings) Allowed(addr netip.Addr) bool {

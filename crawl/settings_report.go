@@ -119,8 +119,9 @@ func settingValue(raw json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay. A CrawlReport
-// with other settings is one: what it says of the crawl's state is compared, and never set.
+// CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay. A
+// CrawlReport with other settings is one: what it says of the crawl's state is compared, and never
+// set.
 type CrawlChange struct {
 	// Version, if not "", is the version of the document that the change is based on; any other one
 	// refuses the change. The header If-Match has the same meaning.

@@ -15,10 +15,17 @@ func TestAgent(t *testing.T) {
 		{"Field2Bot/1.0", "", "Field"},
 		{"Mozilla/5.0 (compatible; FieldBot/1.0; +https://field.example/bot)", "", "FieldBot"},
 		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; FieldBot/1.0)", "", "FieldBot"},
-		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; FieldBot/1.0; +https://field.example/bot) Chrome/116.0 Safari/537.36", "", "FieldBot"},
-		{"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/99 Mobile Safari/537.36 (compatible; FieldBot/2.1; +http://field.example)", "", "FieldBot"},
-		{"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_10_1) AppleWebKit/600.2.5 (KHTML, like Gecko) Version/8.0.2 Safari/600.2.5 (FieldBot/0.1; +https://field.example)", "", "FieldBot"},
-		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/99 Safari/537.36 FieldBot/1.0 (+https://field.example)", "", "FieldBot"},
+		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; FieldBot/1.0; " +
+			"+https://field.example/bot) Chrome/116.0 Safari/537.36", "", "FieldBot"},
+		{"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, " +
+			"like Gecko) Chrome/99 Mobile Safari/537.36 (compatible; FieldBot/2.1; " +
+			"+http://field.example)", "",
+			"FieldBot"},
+		{"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_10_1) AppleWebKit/600.2.5 (KHTML, " +
+			"like Gecko) Version/8.0.2 Safari/600.2.5 (FieldBot/0.1; +https://field.example)", "",
+			"FieldBot"},
+		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, " +
+			"like Gecko) Chrome/99 Safari/537.36 FieldBot/1.0 (+https://field.example)", "", "FieldBot"},
 		{"mozilla/5.0 (Compatible;fieldbot)", "", "fieldbot"},
 		{"Mozilla/5.0 (compatible ; ; FieldBot/1 http://field.example)", "", "FieldBot"},
 		{"Mozilla/5.0 (FieldBot; me@field.example)", "", "FieldBot"},
@@ -40,7 +47,16 @@ func TestAgent(t *testing.T) {
 			t.Errorf("%q, --robots-agent %q: %q, want %q", tc.userAgent, tc.robotsAgent, got, tc.want)
 		}
 	}
-	for token, ok := range map[string]bool{"FieldBot": true, "a-b_c": true, "": false, "Field Bot": false, "Bot/1": false, "Bot2": false, "*": false, "bücher": false} {
+	for token, ok := range map[string]bool{
+		"FieldBot":  true,
+		"a-b_c":     true,
+		"":          false,
+		"Field Bot": false,
+		"Bot/1":     false,
+		"Bot2":      false,
+		"*":         false,
+		"bücher":    false,
+	} {
 		if IsProductToken(token) != ok {
 			t.Errorf("%q: want %v", token, ok)
 		}

@@ -24,7 +24,8 @@ func ParseSink(text string) (SinkTarget, error) {
 	}
 	kind, rest, ok := strings.Cut(text, "://")
 	if !ok || kind != "kafka" && kind != "nats" {
-		return SinkTarget{}, fmt.Errorf("%q is no sink: write file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT", text)
+		return SinkTarget{}, fmt.Errorf(
+			"%q is no sink: write file:PATH, kafka://HOST:PORT/TOPIC or nats://HOST:PORT/SUBJECT", text)
 	}
 	servers, name, _ := strings.Cut(rest, "/")
 	t := SinkTarget{Kind: kind, Servers: strings.Split(servers, ","), Name: name}
@@ -35,17 +36,21 @@ func ParseSink(text string) (SinkTarget, error) {
 		}
 	}
 	if !sinkNameable(name) {
-		return SinkTarget{}, fmt.Errorf("%q names no %s: write %s://HOST:PORT/NAME, with letters, digits, '.', '_' and '-'", text, map[string]string{"kafka": "topic", "nats": "subject"}[kind], kind)
+		return SinkTarget{}, fmt.Errorf(
+			"%q names no %s: write %s://HOST:PORT/NAME, with letters, digits, '.', '_' and '-'", text,
+			map[string]string{"kafka": "topic", "nats": "subject"}[kind], kind)
 	}
 	return t, nil
 }
 
 // sinkNameable reports whether a topic or a subject may have a name.
 func sinkNameable(name string) bool {
-	if name == "" || len(name) > 249 || strings.Trim(name, ".") != name || strings.Contains(name, "..") {
+	if name == "" || len(name) > 249 || strings.Trim(name, ".") != name ||
+		strings.Contains(name, "..") {
 		return false
 	}
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+	return strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
 }
 
 // String is the target as ParseSink reads it.

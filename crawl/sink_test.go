@@ -20,8 +20,10 @@ func TestParseSink(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is no sink", "file:": "names no file", "http://a.test:1/x": "is no sink", "kafka://a.test/x": "is not HOST:PORT", "kafka://a.test:1": "names no topic",
-		"kafka://a.test:1/a/b": "names no topic", "nats://a.test:1/a..b": "names no subject", "nats://u:p@a.test:1/a": "is not HOST:PORT", "nats://a.test:1/crawl.>": "names no subject",
+		"": "is no sink", "file:": "names no file", "http://a.test:1/x": "is no sink",
+		"kafka://a.test/x": "is not HOST:PORT", "kafka://a.test:1": "names no topic",
+		"kafka://a.test:1/a/b": "names no topic", "nats://a.test:1/a..b": "names no subject",
+		"nats://u:p@a.test:1/a": "is not HOST:PORT", "nats://a.test:1/crawl.>": "names no subject",
 	} {
 		if got, err := ParseSink(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", text, got, err)

@@ -40,14 +40,16 @@ type VersionStatus struct {
 
 // The states of a cluster (ClusterStatus.State).
 const (
-	ClusterJoining        = "joining"         // no view lists this node yet: no crawling
-	ClusterRunning        = "running"         // every partition is where the table says
-	ClusterRebalancing    = "rebalancing"     // partitions move to new owners, or are taken over from a failed one
-	ClusterPaused         = "paused"          // the crawl is paused by an operator
-	ClusterPausedMinority = "paused_minority" // the answering node has no lease and can get none: it may not fetch
-	ClusterDraining       = "draining"        // the answering node hands over its partitions and leaves
-	ClusterFinished       = "finished"        // the crawl has ended on every node
-	ClusterStopped        = "stopped"         // no node runs: it was read from data directories
+	ClusterJoining = "joining" // no view lists this node yet: no crawling
+	ClusterRunning = "running" // every partition is where the table says
+	// partitions move to new owners, or are taken over from a failed one
+	ClusterRebalancing = "rebalancing"
+	ClusterPaused      = "paused" // the crawl is paused by an operator
+	// the answering node has no lease and can get none: it may not fetch
+	ClusterPausedMinority = "paused_minority"
+	ClusterDraining       = "draining" // the answering node hands over its partitions and leaves
+	ClusterFinished       = "finished" // the crawl has ended on every node
+	ClusterStopped        = "stopped"  // no node runs: it was read from data directories
 )
 
 // ClusterStatus is the state of the cluster as a whole.
@@ -74,49 +76,68 @@ type Health struct {
 
 // The codes of health reasons (HealthReason.Code).
 const (
-	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
-	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch, or does not store what it fetches
-	ReasonDiskFull        = "disk_full"           // critical: a node stores nothing new; also reports low_disk
-	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
-	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
-	ReasonScopeBehind     = "scope_behind"        // warn: a node cannot get the scope entries that another has
-	ReasonJoinSilent      = "join_address_silent" // warn: no answer at an address of --join
-	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
-	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
-	ReasonNotAdmitted     = "not_admitted"        // warn: the members answer a node and do not admit it
-	ReasonUnanswered      = "calls_unanswered"    // warn: a node calls others and cannot be called
-	ReasonWaitsForMembers = "waits_for_members"   // critical: too few members of its last view answer a restarted node
-	ReasonOffline         = "offline"             // critical: no usable copy is available
-	ReasonUnserved        = "partitions_unserved" // critical: no node fetches their hosts, which needs an operator
-	ReasonTakingOver      = "taking_over"         // warn: no node fetches their hosts at the moment
-	ReasonNodeFailed      = "node_failed"         // warn: a member was excluded and is not back
-	ReasonUnderReplicated = "under_replicated"    // warn: too few copies
-	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies without progress
-	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and there was no copy
-	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
-	ReasonKeeperSilent    = "keeper_silent"       // warn: addresses wait, for nobody says whose turn it is to request them
-	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
-	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
-	ReasonSinkFails       = "sink_fails"          // warn: a sink takes no results; they wait on disk
-	ReasonWebhookFails    = "webhook_fails"       // warn: a webhook takes no events; they wait on disk
-	ReasonWebhookFull     = "webhook_full"        // warn: events were lost before a webhook took them
-	ReasonUploadFails     = "upload_fails"        // warn: the object store takes no files; they wait on disk
-	ReasonIndexFails      = "index_fails"         // warn: a node cannot write its index; the texts wait on disk
-	ReasonNoBrowser       = "no_browser"          // warn: a node takes pages as they were fetched
-	ReasonNoSandbox       = "browser_no_sandbox"  // warn: a browser runs as root, without its sandbox
-	ReasonTrap            = "trap"                // warn: a site makes pages without end
-	ReasonBotKey          = "bot_key_differs"     // critical: a node fetches nothing, because the others sign with another key
-	ReasonHostsBlock      = "hosts_block_us"      // warn: hosts answer with bot walls, and rest for a day
-	ReasonSecretMissing   = "secret_missing"      // warn: a node lacks a secret that a rule for sites names
-	ReasonProxyFailing    = "proxy_failing"       // warn: a proxy of the rules for sites does not work
+	ReasonInsecure = "insecure" // warn: no key, and reachable from elsewhere
+	// critical: a node does not fetch, or does not store what it fetches
+	ReasonLowDisk = "low_disk"
+	// critical: a node stores nothing new; also reports low_disk
+	ReasonDiskFull    = "disk_full"
+	ReasonDiskStalled = "disk_stalled" // critical: the disk of a node does not answer
+	ReasonDNSDown     = "dns_down"     // critical: no name server answers a node
+	// warn: a node cannot get the scope entries that another has
+	ReasonScopeBehind    = "scope_behind"
+	ReasonJoinSilent     = "join_address_silent" // warn: no answer at an address of --join
+	ReasonJoinWrong      = "join_address_wrong"  // warn: something else answers there
+	ReasonPausedMinority = "paused_minority"     // critical: a node has no lease and can get none
+	// warn: the members answer a node and do not admit it
+	ReasonNotAdmitted = "not_admitted"
+	ReasonUnanswered  = "calls_unanswered" // warn: a node calls others and cannot be called
+	// critical: too few members of its last view answer a restarted node
+	ReasonWaitsForMembers = "waits_for_members"
+	ReasonOffline         = "offline" // critical: no usable copy is available
+	// critical: no node fetches their hosts, which needs an operator
+	ReasonUnserved        = "partitions_unserved"
+	ReasonTakingOver      = "taking_over"      // warn: no node fetches their hosts at the moment
+	ReasonNodeFailed      = "node_failed"      // warn: a member was excluded and is not back
+	ReasonUnderReplicated = "under_replicated" // warn: too few copies
+	ReasonPartitionsStuck = "partitions_stuck" // warn: moves or copies without progress
+	// warn: their node was forgotten, and there was no copy
+	ReasonPartitionsLost = "partitions_lost"
+	// warn: most hosts of a domain fail or answer too slowly, and wait
+	ReasonDomainFails = "domain_fails"
+	// warn: addresses wait, for nobody says whose turn it is to request them
+	ReasonKeeperSilent = "keeper_silent"
+	ReasonNotDeleted   = "copies_not_deleted" // warn: unused copies stay on a node's disk
+	ReasonOverdue      = "revisits_overdue"   // warn: due pages have waited for long
+	ReasonSinkFails    = "sink_fails"         // warn: a sink takes no results; they wait on disk
+	ReasonWebhookFails = "webhook_fails"      // warn: a webhook takes no events; they wait on disk
+	ReasonWebhookFull  = "webhook_full"       // warn: events were lost before a webhook took them
+	// warn: the object store takes no files; they wait on disk
+	ReasonUploadFails = "upload_fails"
+	// warn: a node cannot write its index; the texts wait on disk
+	ReasonIndexFails = "index_fails"
+	ReasonNoBrowser  = "no_browser"         // warn: a node takes pages as they were fetched
+	ReasonNoSandbox  = "browser_no_sandbox" // warn: a browser runs as root, without its sandbox
+	ReasonTrap       = "trap"               // warn: a site makes pages without end
+	// critical: a node fetches nothing, because the others sign with another key
+	ReasonBotKey        = "bot_key_differs"
+	ReasonHostsBlock    = "hosts_block_us" // warn: hosts answer with bot walls, and rest for a day
+	ReasonSecretMissing = "secret_missing" // warn: a node lacks a secret that a rule for sites names
+	ReasonProxyFailing  = "proxy_failing"  // warn: a proxy of the rules for sites does not work
 	// ReasonSourceMissing, warn: a node lacks the source address that a rule for sites names.
 	ReasonSourceMissing = "source_address_missing"
-	ReasonRefused       = "addresses_refused" // warn: a node refuses addresses that the crawl allows, for want of its own flag
+	// warn: a node refuses addresses that the crawl allows, for want of its own flag
+	ReasonRefused = "addresses_refused"
 )
 
 // HealthReasons are all codes.
-var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails, ReasonWebhookFails, ReasonWebhookFull, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser, ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused, ReasonHostsBlock,
+var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled,
+	ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved,
+	ReasonTakingOver,
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNotAdmitted, ReasonUnanswered,
+	ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost,
+	ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue, ReasonSinkFails,
+	ReasonWebhookFails, ReasonWebhookFull, ReasonUploadFails, ReasonIndexFails, ReasonNoBrowser,
+	ReasonNoSandbox, ReasonTrap, ReasonBotKey, ReasonRefused, ReasonHostsBlock,
 	ReasonSecretMissing, ReasonProxyFailing, ReasonSourceMissing}
 
 // HealthReason is one problem that needs attention.
@@ -147,19 +168,23 @@ type MemberCounts struct {
 
 // RingStatus summarises the assignment of partitions and the progress of changes.
 type RingStatus struct {
-	View              Epoch         `json:"view"`
-	Digest            string        `json:"digest"`    // of the table; equal on all converged nodes
-	Converged         bool          `json:"converged"` // every partition is held by its owner
-	Partitions        int           `json:"partitions"`
-	Served            int           `json:"served"` // held by a member that answered a moment ago and may fetch
-	ReplicationFactor int           `json:"replication_factor"`
-	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the number of members allow
-	SingleCopy        SingleCopy    `json:"single_copy"`      // of those, partitions on one disk only
-	Offline           int           `json:"offline"`          // partitions none of whose usable copies is available
-	Promoting         int           `json:"promoting"`        // without a holder: being promoted from copies, or being handed over
-	Handoff           HandoffStatus `json:"handoff"`
-	Repair            RepairStatus  `json:"repair"`
-	LastChange        ChangeStatus  `json:"last_change"`
+	View       Epoch  `json:"view"`
+	Digest     string `json:"digest"`    // of the table; equal on all converged nodes
+	Converged  bool   `json:"converged"` // every partition is held by its owner
+	Partitions int    `json:"partitions"`
+	// held by a member that answered a moment ago and may fetch
+	Served            int `json:"served"`
+	ReplicationFactor int `json:"replication_factor"`
+	// held, with fewer copies than the factor and the number of members allow
+	UnderReplicated int        `json:"under_replicated"`
+	SingleCopy      SingleCopy `json:"single_copy"` // of those, partitions on one disk only
+	// partitions none of whose usable copies is available
+	Offline int `json:"offline"`
+	// without a holder: being promoted from copies, or being handed over
+	Promoting  int           `json:"promoting"`
+	Handoff    HandoffStatus `json:"handoff"`
+	Repair     RepairStatus  `json:"repair"`
+	LastChange ChangeStatus  `json:"last_change"`
 }
 
 // SingleCopy says how long partitions have been on one disk only: no available replica has every
@@ -212,12 +237,14 @@ const (
 // since this node started. A failure stays the last change until its partitions have been taken
 // over.
 type ChangeStatus struct {
-	Cause            *string    `json:"cause"`
-	Node             *string    `json:"node"` // human name
-	At               *time.Time `json:"at"`
-	TakeoverSeconds  *float64   `json:"takeover_seconds"`  // from the change to the last partition served
-	InflightRequeued *int64     `json:"inflight_requeued"` // open fetches of the failed node, as it last reported
-	PartitionsLost   *int       `json:"partitions_lost"`
+	Cause *string    `json:"cause"`
+	Node  *string    `json:"node"` // human name
+	At    *time.Time `json:"at"`
+	// from the change to the last partition served
+	TakeoverSeconds *float64 `json:"takeover_seconds"`
+	// open fetches of the failed node, as it last reported
+	InflightRequeued *int64 `json:"inflight_requeued"`
+	PartitionsLost   *int   `json:"partitions_lost"`
 }
 
 // TakingOver reports whether a failed node's partitions are not taken over yet.
@@ -231,7 +258,8 @@ const (
 	CrawlRunning  = "running" // URLs are queued, being fetched or being sent
 	CrawlPaused   = "paused"
 	CrawlFinished = "finished"
-	CrawlWaiting  = "waiting" // everything known was fetched; FreshnessStatus.NextDueAt is the next revisit
+	// everything known was fetched; FreshnessStatus.NextDueAt is the next revisit
+	CrawlWaiting = "waiting"
 )
 
 // Why a crawl ended (CrawlStatus.FinishReason).
@@ -314,23 +342,27 @@ type FetchStatus struct {
 	RetriesTotal     int64          `json:"retries_total"`
 	GivenUpTotal     int64          `json:"given_up_total"`
 	GivenUpByReason  GivenUpCounts  `json:"given_up_by_reason"`
-	// BlockedTotal counts the answers that were bot walls, BlockedByKind by product those that there were.
+	// BlockedTotal counts the answers that were bot walls, BlockedByKind by product those that there
+	// were.
 	BlockedTotal  int64            `json:"blocked_total"`
 	BlockedByKind map[string]int64 `json:"blocked_by_kind"`
-	// HostsBlocking counts the hosts that rest because they answer with walls, or have done so to the last.
+	// HostsBlocking counts the hosts that rest because they answer with walls, or have done so to the
+	// last.
 	HostsBlocking int64        `json:"hosts_blocking"`
 	Traps         []TrapStatus `json:"traps"` // those with the most pages first, MaxTraps of each node
 }
 
 // TrapStatus is a series of pages that a site makes without end, such as the months of a calendar.
 type TrapStatus struct {
-	Host    string    `json:"host"`
-	Exclude string    `json:"exclude"` // the --exclude that leaves it out, and nothing else that was seen
+	Host string `json:"host"`
+	// the --exclude that leaves it out, and nothing else that was seen
+	Exclude string    `json:"exclude"`
 	Example string    `json:"example"` // the URL of one of its pages
 	Pages   int64     `json:"pages"`   // how many were fetched
 	Since   time.Time `json:"since"`   // when it was noticed
 	Node    string    `json:"node"`    // human name of the node that fetches them
-	Command string    `json:"command"` // leaves it out of the running crawl, beside what is excluded already
+	// leaves it out of the running crawl, beside what is excluded already
+	Command string `json:"command"`
 }
 
 // MaxTraps bounds the traps that one node reports, those with the most pages.
@@ -449,10 +481,11 @@ type OutputStatus struct {
 	// ContentUnansweredTotal counts payloads that were stored whole because no node answered in
 	// time whether they are known, since the nodes started: up to so many may be stored twice.
 	ContentUnansweredTotal int64 `json:"content_unanswered_total"`
-	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages whose text is nearly that of another
-	DerivedFiles           int64 `json:"derived_files"`         // --derive and --log-skipped
-	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
-	IndexBytesTotal        int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
+	// pages whose text is nearly that of another
+	NearDuplicatesTotal int64 `json:"near_duplicates_total"`
+	DerivedFiles        int64 `json:"derived_files"` // --derive and --log-skipped
+	DerivedBytesTotal   int64 `json:"derived_bytes_total"`
+	IndexBytesTotal     int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
 	// Growth of the archives over the last seconds. RecordsPerSecond counts responses and revisits.
 	WARCBytesPerSecond float64      `json:"warc_bytes_per_second"`
 	RecordsPerSecond   float64      `json:"records_per_second"`
@@ -474,24 +507,27 @@ type UploadStatus struct {
 
 // SinkStatus is a place to which results are sent.
 type SinkStatus struct {
-	Sink          string  `json:"sink"` // as --sink names it
-	EventsTotal   int64   `json:"events_total"`
-	ErrorsTotal   int64   `json:"errors_total"`   // batches that were not taken, since the nodes started
-	BehindSeconds float64 `json:"behind_seconds"` // age of the oldest result that is not sent, of the node that is most behind
-	Error         *string `json:"error"`          // the last one, until a batch is taken
+	Sink        string `json:"sink"` // as --sink names it
+	EventsTotal int64  `json:"events_total"`
+	// batches that were not taken, since the nodes started
+	ErrorsTotal int64 `json:"errors_total"`
+	// age of the oldest result that is not sent, of the node that is most behind
+	BehindSeconds float64 `json:"behind_seconds"`
+	Error         *string `json:"error"` // the last one, until a batch is taken
 	// FailsSince is when the first batch in a row was not taken; nil: the last one was.
 	FailsSince *time.Time `json:"fails_since"`
 }
 
 // WebhookStatus is a URL to which events are sent.
 type WebhookStatus struct {
-	Webhook       string  `json:"webhook"`        // WebhookTarget.String
-	EventsTotal   int64   `json:"events_total"`   // that it has taken, of all runs of the nodes
-	Queued        int64   `json:"queued"`         // that wait on the disks
-	LostTotal     int64   `json:"lost_total"`     // that were never sent, of all runs
-	ErrorsTotal   int64   `json:"errors_total"`   // attempts that failed, since the nodes started
-	BehindSeconds float64 `json:"behind_seconds"` // age of the event that is sent next, of the node that is most behind
-	Error         *string `json:"error"`          // the last one, until an event is taken
+	Webhook     string `json:"webhook"`      // WebhookTarget.String
+	EventsTotal int64  `json:"events_total"` // that it has taken, of all runs of the nodes
+	Queued      int64  `json:"queued"`       // that wait on the disks
+	LostTotal   int64  `json:"lost_total"`   // that were never sent, of all runs
+	ErrorsTotal int64  `json:"errors_total"` // attempts that failed, since the nodes started
+	// age of the event that is sent next, of the node that is most behind
+	BehindSeconds float64 `json:"behind_seconds"`
+	Error         *string `json:"error"` // the last one, until an event is taken
 	// FailsSince is when the first attempt in a row failed; nil: the last one did not.
 	FailsSince *time.Time `json:"fails_since"`
 	// LostAt is when a loss was seen last; nil: none since the nodes started.
@@ -502,29 +538,32 @@ type WebhookStatus struct {
 // unknown values are null. The rows agree with the totals: a silent node has no speed and no busy
 // fetcher, and what a former member held counts with its new holders.
 type NodeStatus struct {
-	ID                    NodeID          `json:"id"`
-	Name                  string          `json:"name"`
-	State                 string          `json:"state"`       // NodeAlive...
-	AgeSeconds            *float64        `json:"age_seconds"` // age of this block
-	HTTP                  string          `json:"http"`
-	RPC                   string          `json:"rpc"`
-	Gossip                string          `json:"gossip"`
-	PID                   *int            `json:"pid"`
-	UptimeSeconds         *float64        `json:"uptime_seconds"`
-	Partitions            PartitionCounts `json:"partitions"`
-	PagesTotal            *int64          `json:"pages_total"` // of the partitions that it holds
-	PagesPerSecond        *float64        `json:"pages_per_second"`
-	Queued                *int64          `json:"queued"`
-	Fetchers              FetcherCounts   `json:"fetchers"`
-	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
-	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
-	WARCDiskFreeBytes     *int64          `json:"warc_disk_free_bytes"`    // for the archive, which may be on a volume of its own
-	DeletingBytes         *int64          `json:"deleting_bytes"`          // of unused copies that are being deleted
-	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
-	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
-	Version               *string         `json:"version"`                 // of its program
-	Weight                int             `json:"weight"`                  // its share of the partitions, 1 to MaxWeight
-	Zone                  *string         `json:"zone"`                    // null: none
+	ID             NodeID          `json:"id"`
+	Name           string          `json:"name"`
+	State          string          `json:"state"`       // NodeAlive...
+	AgeSeconds     *float64        `json:"age_seconds"` // age of this block
+	HTTP           string          `json:"http"`
+	RPC            string          `json:"rpc"`
+	Gossip         string          `json:"gossip"`
+	PID            *int            `json:"pid"`
+	UptimeSeconds  *float64        `json:"uptime_seconds"`
+	Partitions     PartitionCounts `json:"partitions"`
+	PagesTotal     *int64          `json:"pages_total"` // of the partitions that it holds
+	PagesPerSecond *float64        `json:"pages_per_second"`
+	Queued         *int64          `json:"queued"`
+	Fetchers       FetcherCounts   `json:"fetchers"`
+	RSSBytes       *int64          `json:"rss_bytes"` // resident memory, page cache included
+	DiskFreeBytes  *int64          `json:"disk_free_bytes"`
+	// for the archive, which may be on a volume of its own
+	WARCDiskFreeBytes *int64 `json:"warc_disk_free_bytes"`
+	// of unused copies that are being deleted
+	DeletingBytes         *int64   `json:"deleting_bytes"`
+	LeaseRemainingSeconds *float64 `json:"lease_remaining_seconds"` // 0: it may not fetch
+	// one sentence; null when it is not paused
+	PausedReason *string `json:"paused_reason"`
+	Version      *string `json:"version"` // of its program
+	Weight       int     `json:"weight"`  // its share of the partitions, 1 to MaxWeight
+	Zone         *string `json:"zone"`    // null: none
 }
 
 // PartitionCounts counts the partitions that a node has.
@@ -556,9 +595,11 @@ type PurposeCounts struct {
 // FreshnessStatus tells of revisits. Counts are of the cluster and move with the partitions.
 type FreshnessStatus struct {
 	Mode string `json:"mode"` // RecrawlOff...
-	// Due counts pages whose next visit is due: those in a queue, and those that wait for their place in it.
+	// Due counts pages whose next visit is due: those in a queue, and those that wait for their place
+	// in it.
 	Due int64 `json:"due"`
-	// NextDueAt is the earliest time at which a page becomes due; null without one, and when it is not known.
+	// NextDueAt is the earliest time at which a page becomes due; null without one, and when it is not
+	// known.
 	NextDueAt *time.Time `json:"next_due_at"`
 	// OverdueSeconds are quantiles of how late due pages were queued.
 	OverdueSeconds   OverdueQuantiles `json:"overdue_seconds"`
@@ -570,8 +611,9 @@ type FreshnessStatus struct {
 	// Useful is the share of the newest 10,000 revisits of each node that found a change; null before
 	// the first one since the nodes were started.
 	Useful *float64 `json:"useful"`
-	// Expected is the share of the known pages, weighted by importance, whose copy is as the page is now, as the
-	// model believes by when pages were really visited; 0 to 1. Null until there is a model.
+	// Expected is the share of the known pages, weighted by importance, whose copy is as the page is
+	// now, as the model believes by when pages were really visited; 0 to 1. Null until there is a
+	// model.
 	Expected *float64 `json:"expected"`
 }
 

@@ -15,8 +15,10 @@ func TestStatusNamesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"api_version", "served_by", "finish_reason", "takeover_seconds", "eta_seconds", "by_band", "avg_1m",
-		"blocked_address", "host_budget", "p99", "suppressed_by_sent_cache", "lease_remaining_seconds", "paused_reason",
+		"api_version", "served_by", "finish_reason", "takeover_seconds", "eta_seconds", "by_band",
+		"avg_1m",
+		"blocked_address", "host_budget", "p99", "suppressed_by_sent_cache", "lease_remaining_seconds",
+		"paused_reason",
 	} {
 		if !strings.Contains(string(out), `"`+name+`":`) {
 			t.Errorf("field %q is missing in %s", name, out)

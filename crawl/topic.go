@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Topic is the model by which a focused crawl judges pages and links (package focus). It is part of the
-// settings, so that every node has it, and does not change once it is made.
+// Topic is the model by which a focused crawl judges pages and links (package focus). It is part of
+// the settings, so that every node has it, and does not change once it is made.
 type Topic struct {
 	Name  string `json:"name"`  // of the file that it was read from, without folder
 	Model []byte `json:"model"` // as the file has it
@@ -50,7 +50,8 @@ func ParseTopic(text string) (*Topic, error) {
 	name, model, ok := strings.Cut(strings.TrimPrefix(text, TopicPrefix), ":")
 	b, err := base64.StdEncoding.DecodeString(model)
 	if !ok || name == "" || err != nil || len(b) == 0 {
-		return nil, fmt.Errorf("is not %sNAME:BASE64, with the file that focus train has written", TopicPrefix)
+		return nil, fmt.Errorf("is not %sNAME:BASE64, with the file that focus train has written",
+			TopicPrefix)
 	}
 	return &Topic{Name: name, Model: b}, nil
 }

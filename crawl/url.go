@@ -22,22 +22,24 @@ type Target struct {
 	// Suspicious counts the URL against its host's trap budget.
 	Suspicious bool
 	// Claimed is when its site says that the page has changed (lastmod of a sitemap, date of a feed's
-	// entry); the zero time: it says nothing. It brings a visit forward as far as the site is believed.
+	// entry); the zero time: it says nothing. It brings a visit forward as far as the site is
+	// believed.
 	Claimed time.Time
 	// From is the page on which it was found; "": none.
 	From string
-	// Anchor is the text of the link that led to it, for the index; "": it has none, or nothing is indexed. At most MaxAnchor
-	// bytes count.
+	// Anchor is the text of the link that led to it, for the index; "": it has none, or nothing is
+	// indexed. At most MaxAnchor bytes count.
 	Anchor string
 	// Cookies are those that the redirects which led to it have set, in the form of package
 	// web/cookies; "": none. Its host is theirs, so they never leave the host's partition.
 	Cookies string
-	// CookieCheck has the URL fetched once more, with Cookies, if its last answer was a redirect: sites
-	// that want cookies set them in one, and lead back to the page that was asked for.
+	// CookieCheck has the URL fetched once more, with Cookies, if its last answer was a redirect:
+	// sites that want cookies set them in one, and lead back to the page that was asked for.
 	CookieCheck bool
 }
 
-// Source is the host, without its port, of the page on which the target was found; "" when there is none.
+// Source is the host, without its port, of the page on which the target was found; "" when there is
+// none.
 func (t *Target) Source() string {
 	_, rest, _ := strings.Cut(t.From, "://")
 	host, _, _ := strings.Cut(rest, "/")
@@ -62,8 +64,9 @@ func CutAnchor(s string) string {
 	return s[:n]
 }
 
-// OnlyKnown reports whether the URL is fetched once more if it is known, and is not admitted otherwise: a
-// person wants it again, but not as a seed. Its depth and how it was found stay as they are.
+// OnlyKnown reports whether the URL is fetched once more if it is known, and is not admitted
+// otherwise: a person wants it again, but not as a seed. Its depth and how it was found stay as
+// they are.
 func (t *Target) OnlyKnown() bool { return t.Again && !t.Via.Named() }
 
 // Routed is a Target with the partition of its host.
@@ -89,7 +92,8 @@ type Item struct {
 	Cookies string
 	// Revisit says that the URL was done and became due.
 	Revisit bool
-	// Refetch says that the URL was fetched before, so that its record holds a result. The queue sets it.
+	// Refetch says that the URL was fetched before, so that its record holds a result. The queue sets
+	// it.
 	Refetch bool
 }
 
@@ -147,13 +151,14 @@ type Robots struct {
 	Body    []byte    // at most 500 KiB; nil unless Verdict is RobotsRules
 	// CrawlDelay is the delay that the rules ask for, capped at 60 s; 0: none.
 	CrawlDelay time.Duration
-	// TDM is tdmrep.json without what is not read; nil: none is known. TDMAsked says that it was asked for
-	// since robots.txt was fetched; else it is that of the day before.
+	// TDM is tdmrep.json without what is not read; nil: none is known. TDMAsked says that it was asked
+	// for since robots.txt was fetched; else it is that of the day before.
 	TDM      []byte
 	TDMAsked bool
 }
 
-// When a host rests because it answers with bot walls: WallLimit of its last WallWindow answers were.
+// When a host rests because it answers with bot walls: WallLimit of its last WallWindow answers
+// were.
 const (
 	WallWindow = 10
 	WallLimit  = 8
@@ -179,16 +184,20 @@ type HostState struct {
 	LastTry bool
 	// HoldUntil is the end of the pause that the host asked for (Retry-After), or of the lease below.
 	HoldUntil time.Time
-	// Lease is that of a worker who may request the host until HoldUntil although no visit is open; 0: nobody may.
+	// Lease is that of a worker who may request the host until HoldUntil although no visit is open; 0:
+	// nobody may.
 	Lease LeaseTag
-	// Walls has a bit for each of the last WallWindow answers, the newest the lowest: it was a bot wall.
+	// Walls has a bit for each of the last WallWindow answers, the newest the lowest: it was a bot
+	// wall.
 	Walls uint16
-	// WalledSince is when WallLimit of them were walls, and the host began to rest for WallRest; the zero time after an answer that
-	// was none.
+	// WalledSince is when WallLimit of them were walls, and the host began to rest for WallRest; the
+	// zero time after an answer that was none.
 	WalledSince time.Time
-	// BlockedUntil is until when a program outside wants the host left alone. The frontier keeps it; writers of the rest do not change it.
+	// BlockedUntil is until when a program outside wants the host left alone. The frontier keeps it;
+	// writers of the rest do not change it.
 	BlockedUntil time.Time
-	// AskedDelay is the least gap that a program outside wants for the host, kept as BlockedUntil is; 0: it wants none.
+	// AskedDelay is the least gap that a program outside wants for the host, kept as BlockedUntil is;
+	// 0: it wants none.
 	AskedDelay time.Duration
 	// Requests counts requests of every kind, robots.txt included.
 	Requests int64

@@ -49,7 +49,8 @@ type URLQuery struct {
 	// Partition, if not nil, lists this one only.
 	Partition *Partition `json:"partition,omitempty"`
 	Limit     int        `json:"limit,omitempty"` // lines of a page, at most MaxURLLines; 0: as many
-	After     string     `json:"after,omitempty"` // URLPage.Next of the page before; "": the first page
+	// URLPage.Next of the page before; "": the first page
+	After string `json:"after,omitempty"`
 	// Reading is the time for reading a page, if it is less than what a page has anyway; 0: that.
 	Reading time.Duration `json:"-"`
 }
@@ -57,8 +58,8 @@ type URLQuery struct {
 // URLPage is the document of GET /api/v1/urls without url=: a part of a list. Lines are in the
 // order of the partitions, then of the hosts, then of the URLs' fingerprints. That order is the
 // same on every node, so a list goes on behind its cursor also when another node holds the
-// partition by then. A page may have fewer lines than its limit, or none, and still have a next one: the time for one
-// page is bounded.
+// partition by then. A page may have fewer lines than its limit, or none, and still have a next
+// one: the time for one page is bounded.
 type URLPage struct {
 	URLs []URLLine `json:"urls"`
 	// Next is the cursor of the next page; null: this is the last one.
@@ -88,15 +89,17 @@ type URLLine struct {
 	Attempts  int        `json:"attempts"`
 	FetchedAt *time.Time `json:"fetched_at"` // or last tried
 	NotBefore *time.Time `json:"not_before"` // earliest next attempt of a queued URL; null: no limit
-	// Cause is the error category of a failed URL, rate_limited, blocked, or the skip reason of a skipped
-	// one; of a queued one the category of the last failed attempt.
-	Cause  *string `json:"cause"`
-	Reason *string `json:"reason"` // the same in a sentence, or a remark about the answer; behind a bot wall blocked
-	Wall   *string `json:"wall"`   // the product of a bot wall; null: there was none
+	// Cause is the error category of a failed URL, rate_limited, blocked, or the skip reason of a
+	// skipped one; of a queued one the category of the last failed attempt.
+	Cause *string `json:"cause"`
+	// the same in a sentence, or a remark about the answer; behind a bot wall blocked
+	Reason *string `json:"reason"`
+	Wall   *string `json:"wall"` // the product of a bot wall; null: there was none
 	// ChangedAt is the time of the newest visit that found other content than the one before it.
 	ChangedAt *time.Time `json:"changed_at"`
 	// Referrer is the page on which the URL was found first, a list with URLQuery.Referrer only.
 	Referrer *string `json:"referrer"`
-	// Preferences is what the owner said of the use of the page at the newest visit; null: there was none.
+	// Preferences is what the owner said of the use of the page at the newest visit; null: there was
+	// none.
 	Preferences *preferences.PagePreferences `json:"preferences"`
 }

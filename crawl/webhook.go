@@ -23,14 +23,19 @@ func ParseWebhook(text string) (WebhookTarget, error) {
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > MaxWebhookURL:
-		return WebhookTarget{}, fmt.Errorf("the URL of a webhook has at most %d bytes, not %d", MaxWebhookURL, len(text))
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "":
-		return WebhookTarget{}, errors.New("write the URL of a webhook as https://HOST/PATH or http://HOST:PORT/PATH")
+		return WebhookTarget{}, fmt.Errorf("the URL of a webhook has at most %d bytes, not %d",
+			MaxWebhookURL, len(text))
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.Opaque != "":
+		return WebhookTarget{}, errors.New(
+			"write the URL of a webhook as https://HOST/PATH or http://HOST:PORT/PATH")
 	case u.User != nil:
-		return WebhookTarget{}, fmt.Errorf("the URL of a webhook at %s has a user or a password: leave them out; "+
-			"its receiver knows this node by the signature", u.Host)
+		return WebhookTarget{}, fmt.Errorf(
+			"the URL of a webhook at %s has a user or a password: leave them out; "+
+				"its receiver knows this node by the signature", u.Host)
 	case u.Fragment != "":
-		return WebhookTarget{}, fmt.Errorf("the URL of a webhook at %s has a fragment (#...), which is never sent: leave it out", u.Host)
+		return WebhookTarget{}, fmt.Errorf(
+			"the URL of a webhook at %s has a fragment (#...), which is never sent: leave it out", u.Host)
 	}
 	t := WebhookTarget{URL: text, name: u.Scheme + "://" + u.Host + "/"}
 	if u.Path != "" && u.Path != "/" || u.RawQuery != "" {

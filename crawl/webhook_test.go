@@ -22,10 +22,12 @@ func TestParseWebhook(t *testing.T) {
 		if digits := strings.LastIndexByte(want, '#'); digits > 0 { // which digits does not matter
 			want, got = want[:digits+1], got[:min(digits+1, len(got))]
 		}
-		if err != nil || got != want || target.URL != text || strings.Contains(target.String(), "secret") {
+		if err != nil || got != want || target.URL != text ||
+			strings.Contains(target.String(), "secret") {
 			t.Errorf("%s: %s, %v; want %s", text, target, err, want)
 		}
-		if written, err := json.Marshal(target); err != nil || strings.Contains(string(written)+fmt.Sprint(target), "secret") {
+		if written, err := json.Marshal(target); err != nil ||
+			strings.Contains(string(written)+fmt.Sprint(target), "secret") {
 			t.Errorf("it is written as %s, %v", written, err)
 		}
 	}
@@ -50,7 +52,8 @@ func TestParseWebhookRefuses(t *testing.T) {
 		"https://a.test/#hunter2":   "has a fragment",
 		"https://a.test/" + strings.Repeat("hunter2", 500): "at most 2048 bytes",
 	} {
-		if target, err := ParseWebhook(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if target, err := ParseWebhook(text); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%.60q: %v, %v", text, target, err)
 		}
 	}

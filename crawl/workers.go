@@ -13,10 +13,13 @@ import (
 
 // Errors about leases. The API answers 429 and 410.
 var (
-	// ErrTooManyLeased says that a worker, or all workers of a node together, have as many URLs without a result as they may have.
-	ErrTooManyLeased = errors.New("too many leased URLs have no result yet: send results first, or let leases end")
+	// ErrTooManyLeased says that a worker, or all workers of a node together, have as many URLs
+	// without a result as they may have.
+	ErrTooManyLeased = errors.New(
+		"too many leased URLs have no result yet: send results first, or let leases end")
 	// ErrLeaseEnded says that no result counts.
-	ErrLeaseEnded = errors.New("the lease has ended, or this cluster never gave it: its URLs are queued again, so fetch what next gives instead")
+	ErrLeaseEnded = errors.New("the lease has ended, or this cluster never gave it: " +
+		"its URLs are queued again, so fetch what next gives instead")
 )
 
 // ErrMoving says that it is not known yet who decides about a URL.
@@ -28,7 +31,8 @@ type LeaseHold struct {
 	Lease LeaseTag
 }
 
-// LeaseClaim is a leased URL whose result has come, although the node that has it now has not given the lease.
+// LeaseClaim is a leased URL whose result has come, although the node that has it now has not given
+// the lease.
 type LeaseClaim struct {
 	Partition Partition
 	URL       urlnorm.URL
@@ -46,7 +50,8 @@ const (
 	WorkerPostponed = "postponed"
 )
 
-// LeaseTag names one URL of one lease in its host's state, which outlives the node that gave the lease. 0: none.
+// LeaseTag names one URL of one lease in its host's state, which outlives the node that gave the
+// lease. 0: none.
 type LeaseTag uint64
 
 // TagOf is the tag of a canonical URL in the lease id. Who does not know the id cannot make it.
@@ -66,12 +71,14 @@ type LeasedURL struct {
 	// DelaySeconds is the gap that the host gets after the result, before its next URL is given out.
 	DelaySeconds float64 `json:"delay_seconds"`
 	Depth        int     `json:"depth"`
-	// ETag and LastModified are validators of an earlier fetch: send them, and report status 304 if the page is unchanged.
+	// ETag and LastModified are validators of an earlier fetch: send them, and report status 304 if
+	// the page is unchanged.
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 }
 
-// LeasedRobots is what robots.txt says of a leased URL. The node has judged it: what is forbidden is not leased.
+// LeasedRobots is what robots.txt says of a leased URL. The node has judged it: what is forbidden
+// is not leased.
 type LeasedRobots struct {
 	Allowed    bool     `json:"allowed"`
 	CrawlDelay *float64 `json:"crawl_delay"` // seconds; null: it asks for none
@@ -82,7 +89,8 @@ type NextQuery struct {
 	Worker string        // names the worker, for limits and figures
 	Most   int           // URLs at most
 	Wait   time.Duration // for the first of them
-	// Life is how long the lease lasts; 0: as --lease says. With it, a URL whose lease ends is given out again as it was.
+	// Life is how long the lease lasts; 0: as --lease says. With it, a URL whose lease ends is given
+	// out again as it was.
 	Life time.Duration
 	// Host is the only host whose URLs are wanted; "": any.
 	Host Host
@@ -102,8 +110,9 @@ const MaxLeaseLife = 30 * 24 * time.Hour
 
 // WorkerLease is the document of GET /api/v1/frontier/next.
 type WorkerLease struct {
-	URLs  []LeasedURL `json:"urls"` // each of another host
-	Notes []LeaseNote `json:"-"`    // of the URLs, in their order; for clients of the URLFrontier protocol
+	URLs []LeasedURL `json:"urls"` // each of another host
+	// of the URLs, in their order; for clients of the URLFrontier protocol
+	Notes []LeaseNote `json:"-"`
 	// LeaseID is sent with the results; "" without URLs.
 	LeaseID        string     `json:"lease_id"`
 	LeaseExpiresAt *time.Time `json:"lease_expires_at"` // by the node's clock; null without URLs
@@ -123,21 +132,24 @@ type WorkerResults struct {
 
 // WorkerResult is what a worker says of one leased URL.
 type WorkerResult struct {
-	URL           string  `json:"url"`
-	Status        string  `json:"status"` // WorkerSuccess or WorkerError
-	HTTPStatus    int     `json:"http_status,omitempty"`
-	ContentType   string  `json:"content_type,omitempty"`
-	ContentLength int64   `json:"content_length,omitempty"`
-	ContentHash   string  `json:"content_hash,omitempty"` // SHA-1 of the payload; other hashes are ignored
-	Simhash       Simhash `json:"simhash,omitempty"`
-	FetchTimeMS   float64 `json:"fetch_time_ms,omitempty"`
-	// Links are those of the page, or of a redirect its target alone. Relative ones are resolved against URL.
+	URL           string `json:"url"`
+	Status        string `json:"status"` // WorkerSuccess or WorkerError
+	HTTPStatus    int    `json:"http_status,omitempty"`
+	ContentType   string `json:"content_type,omitempty"`
+	ContentLength int64  `json:"content_length,omitempty"`
+	// SHA-1 of the payload; other hashes are ignored
+	ContentHash string  `json:"content_hash,omitempty"`
+	Simhash     Simhash `json:"simhash,omitempty"`
+	FetchTimeMS float64 `json:"fetch_time_ms,omitempty"`
+	// Links are those of the page, or of a redirect its target alone. Relative ones are resolved
+	// against URL.
 	Links      []string `json:"links,omitempty"`
 	LinksFound int      `json:"links_found,omitempty"` // before the worker's own rules
 	// IsDuplicate is accepted and not used: the cluster compares hashes itself.
-	IsDuplicate bool    `json:"is_duplicate,omitempty"`
-	Error       string  `json:"error,omitempty"`       // why there was no answer; may begin with a category of /status, as in "dns: ..."
-	RetryAfter  float64 `json:"retry_after,omitempty"` // seconds, of an answer 429 or 503
+	IsDuplicate bool `json:"is_duplicate,omitempty"`
+	// why there was no answer; may begin with a category of /status, as in "dns: ..."
+	Error      string  `json:"error,omitempty"`
+	RetryAfter float64 `json:"retry_after,omitempty"` // seconds, of an answer 429 or 503
 }
 
 // Simhash is a fingerprint as programs write it: 16 hexadecimal digits, or a number.
@@ -156,7 +168,8 @@ func (s *Simhash) UnmarshalJSON(raw []byte) error {
 type ResultsReport struct {
 	Processed        int `json:"processed"` // they count, now or since they were first sent
 	RetriesScheduled int `json:"retries_scheduled"`
-	// Ended counts results that did not count: the lease of the URL has ended, or it was never part of it.
+	// Ended counts results that did not count: the lease of the URL has ended, or it was never part of
+	// it.
 	Ended int `json:"ended"`
 }
 
@@ -178,7 +191,8 @@ type FoundURLs struct {
 type FoundURL struct {
 	URL      string   `json:"url"`
 	Priority *float64 `json:"priority,omitempty"` // 0 to 1
-	// SourceURL is the page with the link. With it, or with a depth above 0, the URL is judged as a link, and otherwise as a seed.
+	// SourceURL is the page with the link. With it, or with a depth above 0, the URL is judged as a
+	// link, and otherwise as a seed.
 	SourceURL string `json:"source_url,omitempty"`
 	Depth     int    `json:"depth,omitempty"`
 	// DiscoveredAt is accepted and not used: a link says nothing of when its page has changed.
@@ -197,8 +211,9 @@ type FoundReport struct {
 
 // WorkersStatus is the part of the status about workers of all nodes.
 type WorkersStatus struct {
-	Active       int64 `json:"active"` // workers with a leased URL, at each node
-	Leases       int64 `json:"leases"` // with a leased URL
-	LeasedURLs   int64 `json:"leased_urls"`
-	ExpiredTotal int64 `json:"expired_total"` // leases that ended with a URL that had no result, since the nodes started
+	Active     int64 `json:"active"` // workers with a leased URL, at each node
+	Leases     int64 `json:"leases"` // with a leased URL
+	LeasedURLs int64 `json:"leased_urls"`
+	// leases that ended with a URL that had no result, since the nodes started
+	ExpiredTotal int64 `json:"expired_total"`
 }

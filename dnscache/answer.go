@@ -45,7 +45,8 @@ func check(reply *dns.Msg, name string, qtype uint16) error {
 	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
 		return rcodeError(reply.Rcode)
 	}
-	if reply.Rcode == dns.RcodeSuccess && len(reply.Answer) == 0 && !reply.Authoritative && !reply.RecursionAvailable && isReferral(reply) {
+	if reply.Rcode == dns.RcodeSuccess && len(reply.Answer) == 0 && !reply.Authoritative &&
+		!reply.RecursionAvailable && isReferral(reply) {
 		return errReferral
 	}
 	return nil
@@ -136,7 +137,13 @@ func followChain(answer []dns.RR, name string) (end string, ttl uint32, hops int
 
 // collect gathers the addresses of owner, at most limit, and the smallest TTL
 // of ttl and theirs.
-func collect(answer []dns.RR, owner string, qtype uint16, limit int, ttl uint32) ([]netip.Addr, uint32) {
+func collect(
+	answer []dns.RR,
+	owner string,
+	qtype uint16,
+	limit int,
+	ttl uint32,
+) ([]netip.Addr, uint32) {
 	var addrs []netip.Addr
 	for _, rr := range answer {
 		h := rr.Header()

@@ -58,7 +58,12 @@ func New(o Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{opts: o, entries: newEntries(o.MaxEntries, o.Owner), flights: make(map[string]*flight), slots: make(chan struct{}, o.Concurrency)}
+	c := &Cache{
+		opts:    o,
+		entries: newEntries(o.MaxEntries, o.Owner),
+		flights: make(map[string]*flight),
+		slots:   make(chan struct{}, o.Concurrency),
+	}
 	c.resolver = resolver{opts: &c.opts, queried: func() { c.count.queries.Add(1) }, heard: c.heard}
 	c.resolver.servers.perServer = o.PerServer
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -156,7 +161,10 @@ func (c *Cache) local(name string) (Answer, bool) {
 		}
 		addrs = addrs[:n]
 	}
-	return Answer{Addrs: addrs[:min(len(addrs), c.opts.MaxAddrs)], Expires: time.Now().Add(c.opts.MinTTL)}, true
+	return Answer{
+		Addrs:   addrs[:min(len(addrs), c.opts.MaxAddrs)],
+		Expires: time.Now().Add(c.opts.MinTTL),
+	}, true
 }
 
 // join returns the flight for name, a new one if none is under way. It waits

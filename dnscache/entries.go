@@ -66,7 +66,13 @@ type kept struct {
 const maxOwned = 8
 
 func newEntries(limit int, ownerOf func(name string) string) *entries {
-	return &entries{limit: limit, ownerOf: ownerOf, byName: make(map[string]*list.Element), order: list.New(), owners: make(map[string]*list.List)}
+	return &entries{
+		limit:   limit,
+		ownerOf: ownerOf,
+		byName:  make(map[string]*list.Element),
+		order:   list.New(),
+		owners:  make(map[string]*list.List),
+	}
 }
 
 // use marks an entry as used.

@@ -20,7 +20,9 @@ func TestFailuresBackOff(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	fail := func(want time.Duration) {
 		t.Helper()
-		if _, err := s.put("a.test", result{err: failed("a.test", errors.New("SERVFAIL"))}, now, &o); err == nil {
+		if _, err := s.put("a.test", result{
+			err: failed("a.test", errors.New("SERVFAIL")),
+		}, now, &o); err == nil {
 			t.Fatal("a failure is an answer")
 		}
 		if _, _, known := s.get("a.test", now.Add(want-time.Millisecond)); !known {
@@ -33,7 +35,11 @@ func TestFailuresBackOff(t *testing.T) {
 	for _, want := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
 		fail(want * time.Second)
 	}
-	if _, err := s.put("a.test", result{ttl: time.Minute, addrs: nil, err: notFound("a.test", "x")}, now, &o); err == nil {
+	if _, err := s.put("a.test", result{
+		ttl:   time.Minute,
+		addrs: nil,
+		err:   notFound("a.test", "x"),
+	}, now, &o); err == nil {
 		t.Fatal("no address is one")
 	}
 	now = now.Add(time.Hour)
@@ -44,7 +50,9 @@ func TestFailuresBackOff(t *testing.T) {
 // lone owner has everything.
 func TestOwnersShare(t *testing.T) {
 	t.Parallel()
-	o, err := Options{Owner: func(name string) string { return name[strings.LastIndex(name, ".")+1:] }}.withDefaults()
+	o, err := Options{
+		Owner: func(name string) string { return name[strings.LastIndex(name, ".")+1:] },
+	}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +79,10 @@ func TestOwnersShare(t *testing.T) {
 	for i := range 1000 {
 		put(fmt.Sprintf("m%d.hog", i))
 	}
-	if n := count("hog"); n != 10 || len(s.byName) != 80 || len(s.owners) != 71 || s.order.Len() != 80 {
-		t.Errorf("beside others an owner has %d of 80 places; %d names, %d owners", n, len(s.byName), len(s.owners))
+	if n := count("hog"); n != 10 || len(s.byName) != 80 || len(s.owners) != 71 ||
+		s.order.Len() != 80 {
+		t.Errorf("beside others an owner has %d of 80 places; %d names, %d owners", n, len(s.byName),
+			len(s.owners))
 	}
 	if _, _, known := s.get("n74.good74", now); !known {
 		t.Error("a good name was forgotten for the hog's")

@@ -74,7 +74,8 @@ func (r *resolver) probe(ctx context.Context, addr string, silence, wait bool) (
 			}
 		}
 		begun := time.Now()
-		reply, err := r.send(ctx, addr, newQuery(".", dns.TypeNS, true), "udp", min(r.opts.Timeout, probeTimeout))
+		reply, err := r.send(ctx, addr, newQuery(".", dns.TypeNS, true), "udp",
+			min(r.opts.Timeout, probeTimeout))
 		now := time.Now()
 		r.change(addr, func(one *server) {
 			one.probing = nil

@@ -14,7 +14,11 @@ import (
 // "ip:port", network is "udp" or "tcp". It must return when ctx is done and may
 // be called from many goroutines at once. A reply that cannot be read is an
 // error of type *dns.Error.
-type ExchangeFunc func(ctx context.Context, query *dns.Msg, server, network string) (*dns.Msg, error)
+type ExchangeFunc func(
+	ctx context.Context,
+	query *dns.Msg,
+	server, network string,
+) (*dns.Msg, error)
 
 // Options say which servers to ask and what to keep. The zero value asks the system's
 // servers with the defaults named below.
@@ -72,7 +76,8 @@ type Events struct {
 	NegativeHit func(host string)            // answered from memory: not found
 	StaleServed func(host string)            // answered with an expired entry
 	Failure     func(host string, err error) // not answered: the servers failed
-	Resolved    func(took time.Duration)     // a name that was not in memory was asked for, with or without success
+	// a name that was not in memory was asked for, with or without success
+	Resolved func(took time.Duration)
 	// Outage: no server has answered any query since that time, and why; the zero
 	// time: one answers again.
 	Outage func(since time.Time, err error)
@@ -109,8 +114,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Exchange == nil {
 		o.Exchange = exchange
 	}
-	if o.Timeout < 0 || o.LookupTimeout < 0 || o.MinTTL < 0 || o.FailureTTL < 0 || o.MaxEntries < 0 || o.MaxAddrs < 0 || o.Concurrency < 0 || o.PerServer < 0 {
-		return o, fmt.Errorf("name look-up options must not be negative: %+v", [...]any{o.Timeout, o.LookupTimeout, o.MinTTL, o.FailureTTL, o.MaxEntries, o.MaxAddrs, o.Concurrency, o.PerServer})
+	if o.Timeout < 0 || o.LookupTimeout < 0 || o.MinTTL < 0 || o.FailureTTL < 0 || o.MaxEntries < 0 ||
+		o.MaxAddrs < 0 || o.Concurrency < 0 || o.PerServer < 0 {
+		return o, fmt.Errorf("name look-up options must not be negative: %+v", [...]any{o.Timeout,
+			o.LookupTimeout, o.MinTTL, o.FailureTTL, o.MaxEntries, o.MaxAddrs, o.Concurrency, o.PerServer})
 	}
 	return o, nil
 }

@@ -107,7 +107,13 @@ func (c *Cache) blame(begun time.Time, failure *Error) *Error {
 	if began && c.opts.Events.Outage != nil {
 		c.opts.Events.Outage(since, failure.Err)
 	}
-	return &Error{Host: failure.Host, Class: ErrOutage, Reason: failure.Reason, Since: since, Err: failure.Err}
+	return &Error{
+		Host:   failure.Host,
+		Class:  ErrOutage,
+		Reason: failure.Reason,
+		Since:  since,
+		Err:    failure.Err,
+	}
 }
 
 // probe asks all servers at once for the root servers, and returns with the first reply,
@@ -129,7 +135,8 @@ func (c *Cache) probe() {
 	servers, _ := c.resolver.servers.order(time.Now())
 	for _, server := range servers {
 		asking.Go(func() {
-			if _, err := c.resolver.send(ctx, server, newQuery(".", dns.TypeNS, true), "udp", c.opts.Timeout); err == nil {
+			if _, err := c.resolver.send(ctx, server, newQuery(".", dns.TypeNS, true), "udp",
+				c.opts.Timeout); err == nil {
 				cancel()
 			}
 		})
@@ -154,5 +161,10 @@ func (c *Cache) unasked(name string, since time.Time) (Answer, error) {
 		answer.Expires = now.Add(c.opts.FailureTTL)
 		return answer, nil
 	}
-	return Answer{}, &Error{Host: name, Class: ErrOutage, Reason: "no name server answers since " + since.UTC().Format(time.RFC3339), Since: since}
+	return Answer{}, &Error{
+		Host:   name,
+		Class:  ErrOutage,
+		Reason: "no name server answers since " + since.UTC().Format(time.RFC3339),
+		Since:  since,
+	}
 }

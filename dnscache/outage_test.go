@@ -19,12 +19,16 @@ import (
 func TestOutageDecides(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{
-		"0 admit yes; 6 silent 0 began 0; 6 admit no; 7 admit yes; 7 admit no; 9 silent 7 since 0; 10 admit no; 11 admit yes",
-		"1 hear; 6 silent 0 none; 6 admit yes",                                 // another look-up was answered meanwhile
-		"6 silent 7 began 7; 8 hear over; 8 admit yes; 9 silent 7 none",        // and afterwards
-		"6 silent 0 began 0; 7 silent 0 since 0; 8 hear over; 9 hear",          // flights that fail together
+		"0 admit yes; 6 silent 0 began 0; 6 admit no; 7 admit yes; 7 admit no; 9 silent 7 since 0; " +
+			"10 admit no; 11 admit yes",
+		// another look-up was answered meanwhile
+		"1 hear; 6 silent 0 none; 6 admit yes",
+		"6 silent 7 began 7; 8 hear over; 8 admit yes; 9 silent 7 none", // and afterwards
+		// flights that fail together
+		"6 silent 0 began 0; 7 silent 0 since 0; 8 hear over; 9 hear",
 		"6 silent 0 began 0; 8 hear over; 20 silent 10 began 10; 21 admit yes", // the pauses begin anew
-		"0 silent 0 began 0; 1 silent 0 since 0; 3 silent 0 since 0; 7 silent 0 since 0; 15 silent 0 since 0; 29 admit no; 30 admit yes; 44 admit no; 45 admit yes",
+		"0 silent 0 began 0; 1 silent 0 since 0; 3 silent 0 since 0; 7 silent 0 since 0; " +
+			"15 silent 0 since 0; 29 admit no; 30 admit yes; 44 admit no; 45 admit yes",
 	} {
 		var o outage
 		o.heard = time.Unix(-1, 0)
@@ -68,10 +72,19 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	var deaf atomic.Bool // the servers say nothing about *.lame.test
 	var told []string
-	events := Events{Outage: func(since time.Time, err error) { told = append(told, fmt.Sprint(!since.IsZero(), err != nil)) }}
-	inBubble(t, Options{Events: events, FailureTTL: time.Second}, func(t *testing.T, c *Cache, net *fake) {
+	events := Events{Outage: func(since time.Time, err error) {
+		told = append(told, fmt.Sprint(!since.IsZero(), err != nil))
+	}}
+	inBubble(t, Options{
+		Events:     events,
+		FailureTTL: time.Second,
+	}, func(t *testing.T, c *Cache, net *fake) {
 		answering := c.resolver.opts.Exchange
-		c.resolver.opts.Exchange = func(ctx context.Context, q *dns.Msg, server, network string) (*dns.Msg, error) {
+		c.resolver.opts.Exchange = func(
+			ctx context.Context,
+			q *dns.Msg,
+			server, network string,
+		) (*dns.Msg, error) {
 			if deaf.Load() && strings.HasSuffix(q.Question[0].Name, "lame.test.") {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -108,7 +121,8 @@ func TestOutage(t *testing.T) {
 			}
 		}
 		if n := net.asked(); n > 4 || time.Since(begin) > 5*time.Second || c.Stats().Entries > 3 {
-			t.Errorf("in the outage a thousand names cost %d queries and %v, and %d are remembered", n, time.Since(begin), c.Stats().Entries)
+			t.Errorf("in the outage a thousand names cost %d queries and %v, and %d are remembered", n,
+				time.Since(begin), c.Stats().Entries)
 		}
 		for range 3600 {
 			_ = lookup("c.test")

@@ -116,7 +116,12 @@ func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg
 }
 
 // askIn is askOne with a place of the server's window, which it releases.
-func (r *resolver) askIn(ctx context.Context, addr, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
+func (r *resolver) askIn(
+	ctx context.Context,
+	addr, name string,
+	qtype uint16,
+	timeout time.Duration,
+) (*dns.Msg, error) {
 	begun := time.Now()
 	reply, err := r.askOne(ctx, addr, name, qtype, timeout)
 	err = r.conclude(ctx, addr, begun, err)
@@ -126,7 +131,12 @@ func (r *resolver) askIn(ctx context.Context, addr, name string, qtype uint16, t
 
 // askOne sends one query to one server: by UDP, without EDNS0 if the server does not
 // support it, and by TCP if the answer is truncated or cannot be read.
-func (r *resolver) askOne(ctx context.Context, addr, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
+func (r *resolver) askOne(
+	ctx context.Context,
+	addr, name string,
+	qtype uint16,
+	timeout time.Duration,
+) (*dns.Msg, error) {
 	reply, err := r.send(ctx, addr, newQuery(name, qtype, true), "udp", timeout)
 	edns := true
 	if err == nil && (reply.Rcode == dns.RcodeFormatError || reply.Rcode == dns.RcodeNotImplemented) {
@@ -147,7 +157,13 @@ func (r *resolver) askOne(ctx context.Context, addr, name string, qtype uint16, 
 }
 
 // send sends one message and returns the reply.
-func (r *resolver) send(ctx context.Context, addr string, query *dns.Msg, network string, timeout time.Duration) (*dns.Msg, error) {
+func (r *resolver) send(
+	ctx context.Context,
+	addr string,
+	query *dns.Msg,
+	network string,
+	timeout time.Duration,
+) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r.queried()

@@ -26,7 +26,8 @@ func (z *zone) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		network = "tcp"
 	}
 	z.mu.Lock()
-	z.queries[fmt.Sprintf("%s %s %s", network, dns.TypeToString[q.Question[0].Qtype], q.Question[0].Name)]++
+	z.queries[fmt.Sprintf("%s %s %s", network, dns.TypeToString[q.Question[0].Qtype],
+		q.Question[0].Name)]++
 	handle := z.handle
 	z.mu.Unlock()
 	if reply := handle(w, q); reply != nil {
@@ -57,7 +58,8 @@ func serve(t *testing.T, handle func(w dns.ResponseWriter, q *dns.Msg) *dns.Msg)
 			continue // the port is taken for UDP
 		}
 		var wg sync.WaitGroup
-		for _, s := range []*dns.Server{{Listener: listener, Handler: z}, {PacketConn: packets, Handler: z}} {
+		for _, s := range []*dns.Server{{Listener: listener, Handler: z},
+			{PacketConn: packets, Handler: z}} {
 			started := make(chan struct{})
 			s.NotifyStartedFunc = func() { close(started) }
 			wg.Go(func() { _ = s.ActivateAndServe() })

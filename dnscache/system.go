@@ -45,7 +45,12 @@ type stamp struct {
 
 // newSystemFiles reads both files. A missing file counts as empty.
 func newSystemFiles(resolvConf, hostsFile string, setServers func([]string)) *systemFiles {
-	s := &systemFiles{resolvConf: resolvConf, hostsFile: hostsFile, setServers: setServers, turn: make(chan struct{}, 1)}
+	s := &systemFiles{
+		resolvConf: resolvConf,
+		hostsFile:  hostsFile,
+		setServers: setServers,
+		turn:       make(chan struct{}, 1),
+	}
 	s.resolvStamp.size, s.hostsStamp.size = -2, -2 // unlike every file and every missing one
 	s.refresh(time.Now())
 	return s

@@ -21,8 +21,11 @@ func TestSystemFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	resolv, hosts := filepath.Join(dir, "resolv.conf"), filepath.Join(dir, "hosts")
-	write(t, resolv, "# comment\nnameserver 192.0.2.53\nnameserver 2001:db8::53\nnameserver nonsense\noptions rotate\n")
-	write(t, hosts, "127.0.0.1 localhost\n::1 Both.test # comment\n192.0.2.1\tBOTH.test alias.test.\nrubbish\n300.1.1.1 x.test\n")
+	write(t, resolv,
+		"# comment\nnameserver 192.0.2.53\nnameserver 2001:db8::53\nnameserver nonsense\n"+
+			"options rotate\n")
+	write(t, hosts, "127.0.0.1 localhost\n::1 Both.test # comment\n"+
+		"192.0.2.1\tBOTH.test alias.test.\nrubbish\n300.1.1.1 x.test\n")
 	synctest.Test(t, func(t *testing.T) {
 		net := &fake{handle: one(t)}
 		c, err := New(Options{ResolvConf: resolv, HostsFile: hosts, Exchange: net.exchange})
@@ -46,10 +49,12 @@ func TestSystemFiles(t *testing.T) {
 		write(t, hosts, "192.0.2.200 both.test # now elsewhere\n")
 		write(t, resolv, "nameserver 192.0.2.99\n")
 		time.Sleep(recheck)
-		if got, err := c.Lookup(t.Context(), "both.test"); err != nil || !slices.Equal(got.Addrs, addrs("192.0.2.200")) {
+		if got, err := c.Lookup(t.Context(), "both.test"); err != nil ||
+			!slices.Equal(got.Addrs, addrs("192.0.2.200")) {
 			t.Errorf("after the change: %v, %v", got.Addrs, err)
 		}
-		if order, _ = c.resolver.servers.order(time.Now()); !slices.Equal(order, []string{"192.0.2.99:53"}) {
+		if order, _ = c.resolver.servers.order(time.Now()); !slices.Equal(order,
+			[]string{"192.0.2.99:53"}) {
 			t.Errorf("servers after the change = %v", order)
 		}
 	})
@@ -59,7 +64,8 @@ func TestNoSystemFiles(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none")
 	c := open(t, Options{ResolvConf: none, HostsFile: none})
-	if order, _ := c.resolver.servers.order(time.Now()); !slices.Equal(order, []string{"127.0.0.1:53"}) {
+	if order, _ := c.resolver.servers.order(time.Now()); !slices.Equal(order,
+		[]string{"127.0.0.1:53"}) {
 		t.Errorf("servers = %v, want the local one", order)
 	}
 }

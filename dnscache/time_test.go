@@ -25,7 +25,8 @@ type fake struct {
 func (f *fake) exchange(ctx context.Context, q *dns.Msg, _, _ string) (*dns.Msg, error) {
 	f.mu.Lock()
 	down := f.down
-	if down || q.Question[0].Name != "." { // what a server is probed with when it is new is not counted
+	// what a server is probed with when it is new is not counted
+	if down || q.Question[0].Name != "." {
 		f.queries++
 	}
 	f.mu.Unlock()
@@ -98,10 +99,12 @@ func TestEntriesLiveAsLongAsTheyMay(t *testing.T) {
 			time.Sleep(step.after)
 			_, err := c.Lookup(t.Context(), step.host)
 			if n := net.asked(); n != step.queries || !errors.Is(err, step.class) {
-				t.Errorf("%s after %v: %d queries, error %v; want %d, %v", step.host, step.after, n, err, step.queries, step.class)
+				t.Errorf("%s after %v: %d queries, error %v; want %d, %v", step.host, step.after, n, err,
+					step.queries, step.class)
 			}
 		}
-		if s := c.Stats(); s.Lookups != 6 || s.Hits != 1 || s.NegativeHits != 1 || s.Queries != 5 { // one is the probe of a new server
+		// one is the probe of a new server
+		if s := c.Stats(); s.Lookups != 6 || s.Hits != 1 || s.NegativeHits != 1 || s.Queries != 5 {
 			t.Errorf("stats = %+v", s)
 		}
 	})
@@ -162,7 +165,8 @@ func TestCallerGivesUp(t *testing.T) {
 		net.handle = func(q *dns.Msg) *dns.Msg { time.Sleep(time.Second); return slow(q) }
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := c.Lookup(ctx, "a.test"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrFailed) {
+		if _, err := c.Lookup(ctx, "a.test"); !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, ErrFailed) {
 			t.Errorf("error = %v, want the caller's deadline", err)
 		}
 		time.Sleep(time.Second)
@@ -232,8 +236,13 @@ func TestEvents(t *testing.T) {
 	note := func(what string) func(string) {
 		return func(host string) { mu.Lock(); seen = append(seen, what+" "+host); mu.Unlock() }
 	}
-	events := Events{Lookup: note("lookup"), Hit: note("hit"), NegativeHit: note("negative"), StaleServed: note("stale"),
-		Failure: func(host string, _ error) { note("failure")(host) }}
+	events := Events{
+		Lookup:      note("lookup"),
+		Hit:         note("hit"),
+		NegativeHit: note("negative"),
+		StaleServed: note("stale"),
+		Failure:     func(host string, _ error) { note("failure")(host) },
+	}
 	inBubble(t, Options{Events: events}, func(t *testing.T, c *Cache, net *fake) {
 		for _, host := range []string{"a.test", "a.test", "gone.test", "gone.test"} {
 			_, _ = c.Lookup(t.Context(), host)
@@ -243,7 +252,8 @@ func TestEvents(t *testing.T) {
 		_, _ = c.Lookup(t.Context(), "a.test")
 		_, _ = c.Lookup(t.Context(), "b.test")
 	})
-	want := "lookup a.test,lookup a.test,hit a.test,lookup gone.test,lookup gone.test,negative gone.test,lookup a.test,stale a.test,lookup b.test,failure b.test"
+	want := "lookup a.test,lookup a.test,hit a.test,lookup gone.test,lookup gone.test,negative " +
+		"gone.test,lookup a.test,stale a.test,lookup b.test,failure b.test"
 	if got := strings.Join(seen, ","); got != want {
 		t.Errorf("events = %s\nwant %s", got, want)
 	}

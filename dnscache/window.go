@@ -44,16 +44,17 @@ type window struct {
 	open  int     // queries under way
 	heard time.Time
 
-	quickest time.Duration // answer to a probe; 0: the server never answered one, so they prove nothing
-	learnAt  time.Time     // when the next probe is sent without a suspicion, while quickest is 0
-	fails    int           // probes in a row
-	probeAt  time.Time     // no probe before
-	probedAt time.Time     // when the last ended
-	spread   int           // of probes after silence: thousandths of a second
-	pausedTo time.Time     // no query before
-	limited  time.Time     // since when probes fail again and again
-	failed   time.Time     // the last that did
-	told     bool          // the small window was reported
+	// answer to a probe; 0: the server never answered one, so they prove nothing
+	quickest time.Duration
+	learnAt  time.Time // when the next probe is sent without a suspicion, while quickest is 0
+	fails    int       // probes in a row
+	probeAt  time.Time // no probe before
+	probedAt time.Time // when the last ended
+	spread   int       // of probes after silence: thousandths of a second
+	pausedTo time.Time // no query before
+	limited  time.Time // since when probes fail again and again
+	failed   time.Time // the last that did
+	told     bool      // the small window was reported
 }
 
 func newWindow(most int) window { return window{most: most, size: float64(most)} }

@@ -14,19 +14,24 @@ import (
 )
 
 // TestWindowDecides plays scripts of a window of 16 with 16 queries open: "answers N",
-// "probe OK|LATE|NO" each at a millisecond of its own; then come the places, and whether there is room
-// for one more when one query has ended.
+// "probe OK|LATE|NO" each at a millisecond of its own; then come the places, and whether there is
+// room for one more when one query has ended.
 func TestWindowDecides(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{
 		"0 answers 100 16 room",
 		"0 probe NO 16 room", // it never answered one: proves nothing
-		"0 probe OK 16 room; 1000 probe NO 8 shut; 1499 answers 9 8 shut",      // on their way when the probe failed
+		// on their way when the probe failed
+		"0 probe OK 16 room; 1000 probe NO 8 shut; 1499 answers 9 8 shut",
 		"0 probe OK 16 room; 1000 probe NO 8 shut; 1500 answers 8 8 full",      // 15 open
 		"0 probe OK 16 room; 1000 probe NO 8 shut; 1500 answers 9 9 full",      // additive increase
 		"0 probe OK 16 room; 1000 probe LATE 8 full; 1001 answers 200 16 room", // and up to the most
-		"0 probe OK 16 room; 1 probe NO 8 shut; 600 probe NO 4 shut; 1599 answers 0 4 shut; 1600 probe NO 2 shut; 3600 probe NO 1 shut; 7600 probe NO 1 shut; 11599 answers 0 1 shut; 11600 answers 0 1 full",
-		"0 probe OK 16 room; 1 probe NO 8 shut; 600 probe OK 8 full; 601 probe NO 4 shut; 1100 answers 0 4 shut; 1101 answers 0 4 full", // the pauses begin anew
+		"0 probe OK 16 room; 1 probe NO 8 shut; 600 probe NO 4 shut; 1599 answers 0 4 shut; " +
+			"1600 probe NO 2 shut; 3600 probe NO 1 shut; 7600 probe NO 1 shut; 11599 answers 0 1 shut; " +
+			"11600 answers 0 1 full",
+		// the pauses begin anew
+		"0 probe OK 16 room; 1 probe NO 8 shut; 600 probe OK 8 full; 601 probe NO 4 shut; " +
+			"1100 answers 0 4 shut; 1101 answers 0 4 full",
 	} {
 		w := newWindow(16)
 		w.open = 16
@@ -43,7 +48,8 @@ func TestWindowDecides(t *testing.T) {
 					w.answered(now)
 				}
 			case "probe":
-				w.probed(now, map[string]time.Duration{"OK": 20, "LATE": 900, "NO": 1000}[words[2]]*time.Millisecond, words[2] != "NO")
+				w.probed(now, map[string]time.Duration{"OK": 20, "LATE": 900, "NO": 1000}[words[2]]*
+					time.Millisecond, words[2] != "NO")
 			}
 			w.open--
 			ok, again := w.room(now)
@@ -118,7 +124,13 @@ func (m *miser) counts() (good, turned int) {
 // ask keeps so many look-ups of new names under way for a while, each worker as many at a
 // time as the cache says that the servers bear; lame of ten are never answered. It
 // returns the errors by class.
-func ask(t *testing.T, c *Cache, name string, workers, lame int, long time.Duration) (failed, limited int) {
+func ask(
+	t *testing.T,
+	c *Cache,
+	name string,
+	workers, lame int,
+	long time.Duration,
+) (failed, limited int) {
 	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -163,7 +175,8 @@ func TestLimitsAreRespected(t *testing.T) {
 		rate  int
 		drops bool
 		takes time.Duration
-	}{{100, false, 50 * time.Millisecond}, {100, true, 50 * time.Millisecond}, {10, false, 50 * time.Millisecond}, {10, true, 50 * time.Millisecond}} {
+	}{{100, false, 50 * time.Millisecond}, {100, true, 50 * time.Millisecond},
+		{10, false, 50 * time.Millisecond}, {10, true, 50 * time.Millisecond}} {
 		t.Run(fmt.Sprintf("%d a second, drops %v", test.rate, test.drops), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -183,9 +196,14 @@ func TestLimitsAreRespected(t *testing.T) {
 				m.counts()
 				failed, limited := ask(t, c, "limited", 24, 0, long)
 				good, turned := m.counts()
-				t.Logf("%d/s free; limited: %d answered, %d turned away, %d look-ups blamed, %d told of the limit, room %d", free/5, good, turned, failed, limited, c.Room())
-				if most := test.rate * int(long/time.Second); good < most/3 || turned > good || 10*failed > good {
-					t.Errorf("of %d answers that were to be had we got %d, with %d queries turned away and %d names blamed", most, good, turned, failed)
+				t.Logf("%d/s free; limited: %d answered, %d turned away, %d look-ups blamed, "+
+					"%d told of the limit, room %d",
+					free/5, good, turned, failed, limited, c.Room())
+				if most := test.rate * int(long/time.Second); good < most/3 || turned > good ||
+					10*failed > good {
+					t.Errorf("of %d answers that were to be had we got %d, with %d queries turned away "+
+						"and %d names blamed",
+						most, good, turned, failed)
 				}
 				m.mu.Lock()
 				m.rate = 0
@@ -216,7 +234,8 @@ func TestBadNamesAreNoLimit(t *testing.T) {
 		defer c.Close()
 		failed, limited := ask(t, c, "n", 24, 3, time.Minute)
 		if failed+limited > 0 || c.Room() != 16 {
-			t.Errorf("beside names that are never answered: %d good ones failed, %d were told of a limit, room for %d of 16", failed, limited, c.Room())
+			t.Errorf("beside names that are never answered: %d good ones failed, %d were told of a limit, "+
+				"room for %d of 16", failed, limited, c.Room())
 		}
 	})
 }

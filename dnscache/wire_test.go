@@ -26,7 +26,8 @@ func hostile(t testing.TB) func(w dns.ResponseWriter, q *dns.Msg) *dns.Msg {
 		"six.test.":    rrs(t, "six.test. 300 IN AAAA 2001:db8::1"),
 		"both.test.":   rrs(t, "both.test. 300 IN AAAA 2001:db8::1", "both.test. 300 IN A 192.0.2.1"),
 		"mapped.test.": rrs(t, "mapped.test. 300 IN AAAA ::ffff:127.0.0.1"),
-		"chain.test.":  rrs(t, "chain.test. 300 IN CNAME Mid.test.", "mid.test. 45 IN CNAME end.test.", "END.test. 600 IN A 192.0.2.7"),
+		"chain.test.": rrs(t, "chain.test. 300 IN CNAME Mid.test.", "mid.test. 45 IN CNAME end.test.",
+			"END.test. 600 IN A 192.0.2.7"),
 		"outside.test.": rrs(t, "outside.test. 300 IN CNAME plain.test.",
 			"unrelated.test. 300 IN A 192.0.2.66"),
 		"loop.test.":  rrs(t, "loop.test. 300 IN CNAME pool.test.", "pool.test. 300 IN CNAME loop.test."),
@@ -78,7 +79,8 @@ func hostile(t testing.TB) func(w dns.ResponseWriter, q *dns.Msg) *dns.Msg {
 func TestAnswersOfARealServer(t *testing.T) {
 	t.Parallel()
 	z, server := serve(t, hostile(t))
-	c := open(t, Options{Servers: []string{server}, Timeout: 2 * time.Second, LookupTimeout: 20 * time.Second})
+	c := open(t,
+		Options{Servers: []string{server}, Timeout: 2 * time.Second, LookupTimeout: 20 * time.Second})
 	tests := []struct {
 		host  string
 		addrs string // first ones
@@ -121,7 +123,8 @@ func TestAnswersOfARealServer(t *testing.T) {
 			continue
 		}
 		want := addrs(test.addrs)
-		if n := max(test.count, len(want)); len(got.Addrs) != n || !slices.Equal(got.Addrs[:len(want)], want) {
+		if n := max(test.count, len(want)); len(got.Addrs) != n ||
+			!slices.Equal(got.Addrs[:len(want)], want) {
 			t.Errorf("Lookup(%q) = %v, want %d beginning with %v", test.host, got.Addrs, n, want)
 		}
 	}
@@ -143,7 +146,11 @@ func TestBothFamilies(t *testing.T) {
 	t.Parallel()
 	_, server := serve(t, hostile(t))
 	c := open(t, Options{Servers: []string{server}, BothFamilies: true})
-	for host, want := range map[string]string{"both.test": "192.0.2.1 2001:db8::1", "plain.test": "192.0.2.1", "localhost": "127.0.0.1 ::1"} {
+	for host, want := range map[string]string{
+		"both.test":  "192.0.2.1 2001:db8::1",
+		"plain.test": "192.0.2.1",
+		"localhost":  "127.0.0.1 ::1",
+	} {
 		got, err := c.Lookup(wait(t), host)
 		if err != nil || !slices.Equal(got.Addrs, addrs(want)) {
 			t.Errorf("Lookup(%q) = %v, %v, want %s", host, got.Addrs, err, want)
@@ -157,12 +164,14 @@ func TestTTLs(t *testing.T) {
 	_, server := serve(t, hostile(t))
 	c := open(t, Options{Servers: []string{server}})
 	for host, want := range map[string]time.Duration{
-		"plain.test": 300 * time.Second, "chain.test": 45 * time.Second, "outside.test": 300 * time.Second,
-		"zero.test": 30 * time.Second, "week.test": time.Hour,
+		"plain.test": 300 * time.Second, "chain.test": 45 * time.Second,
+		"outside.test": 300 * time.Second,
+		"zero.test":    30 * time.Second, "week.test": time.Hour,
 	} {
 		before := time.Now()
 		got, err := c.Lookup(wait(t), host)
-		if low := time.Until(got.Expires); err != nil || low > want || got.Expires.Before(before.Add(want)) {
+		if low := time.Until(got.Expires); err != nil || low > want ||
+			got.Expires.Before(before.Add(want)) {
 			t.Errorf("%s: expires in about %v (%v), want %v", host, low, err, want)
 		}
 	}
@@ -236,7 +245,8 @@ func TestSingleFlight(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{Servers: []string{"ns.example"}}, {Servers: []string{"192.0.2.1"}}, {Timeout: -1}, {MaxEntries: -1}} {
+	for _, o := range []Options{{Servers: []string{"ns.example"}}, {Servers: []string{"192.0.2.1"}},
+		{Timeout: -1}, {MaxEntries: -1}} {
 		if c, err := New(o); err == nil {
 			c.Close()
 			t.Errorf("New(%+v) accepts it", o)

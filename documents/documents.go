@@ -17,9 +17,9 @@ const PlainText = "text/plain"
 // MaxHTML bounds the page that is made of a document, in bytes of its body.
 const MaxHTML = 4 << 20
 
-// MayBe reports whether an answer of a media type may be a document whose page was stored. An unknown
-// type ("", application/octet-stream) may be one. Pictures, sound, video, fonts and the formats that
-// pages are made of are none.
+// MayBe reports whether an answer of a media type may be a document whose page was stored. An
+// unknown type ("", application/octet-stream) may be one. Pictures, sound, video, fonts and the
+// formats that pages are made of are none.
 func MayBe(mediaType string) bool {
 	kind, _, _ := strings.Cut(mediaType, "/")
 	switch kind {
@@ -35,8 +35,8 @@ func MayBe(mediaType string) bool {
 	return !strings.HasSuffix(mediaType, "+json") && !strings.HasSuffix(mediaType, "+xml")
 }
 
-// IsText reports whether what is called plain text is one: its beginning has no byte that no text has
-// (MIME Sniffing, section 7.2). Servers call many a file so that they do not know.
+// IsText reports whether what is called plain text is one: its beginning has no byte that no text
+// has (MIME Sniffing, section 7.2). Servers call many a file so that they do not know.
 func IsText(body []byte) bool {
 	for _, mark := range [...]string{"\xFE\xFF", "\xFF\xFE", "\xEF\xBB\xBF"} {
 		if bytes.HasPrefix(body, []byte(mark)) {
@@ -78,8 +78,8 @@ func PageOfText(body []byte, contentType string) (html []byte, cut bool) {
 	return w.HTML(), w.Truncated() || len(text) > 0
 }
 
-// addLine adds a line of text. The addresses in it are links: they end at a blank or a quotation mark,
-// and the punctuation behind them is none of theirs.
+// addLine adds a line of text. The addresses in it are links: they end at a blank or a quotation
+// mark, and the punctuation behind them is none of theirs.
 func addLine(w *page.Writer, line string) {
 	for line != "" {
 		begin, end := addressIn(line)

@@ -76,7 +76,8 @@ func isCalledDocument(mediaType string) bool {
 		"application/msword":
 		return true
 	}
-	for _, family := range [...]string{"application/vnd.ms-", "application/vnd.openxmlformats-officedocument.",
+	for _, family := range [...]string{"application/vnd.ms-",
+		"application/vnd.openxmlformats-officedocument.",
 		"application/vnd.oasis.opendocument."} {
 		if strings.HasPrefix(mediaType, family) {
 			return true
@@ -86,7 +87,10 @@ func isCalledDocument(mediaType string) bool {
 }
 
 // Read is that of pipeline.DocumentReader.
-func (r *Reader) Read(ctx context.Context, f *pipeline.DocumentFile) (*pipeline.DocumentPage, error) {
+func (r *Reader) Read(
+	ctx context.Context,
+	f *pipeline.DocumentFile,
+) (*pipeline.DocumentPage, error) {
 	if f.MediaType == PlainText {
 		html, cut := PageOfText(f.Body, f.ContentType)
 		return &pipeline.DocumentPage{HTML: html, Truncated: cut}, nil
@@ -103,7 +107,10 @@ func (r *Reader) Read(ctx context.Context, f *pipeline.DocumentFile) (*pipeline.
 
 // read makes the page of a file by the reader of its kind. Waiting for a turn does not count
 // against the file's time.
-func (r *Reader) read(ctx context.Context, f *pipeline.DocumentFile) (html []byte, cut bool, err error) {
+func (r *Reader) read(
+	ctx context.Context,
+	f *pipeline.DocumentFile,
+) (html []byte, cut bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r.o.Log.Error("a reader of documents panicked; the document has no text", "url", f.URL,

@@ -22,9 +22,10 @@ func odt(t *testing.T, text string) []byte {
 	z := zip.NewWriter(&b)
 	for _, part := range []struct{ name, content string }{
 		{"mimetype", "application/vnd.oasis.opendocument.text"},
-		{"content.xml", `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"` +
-			` xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text>` +
-			`<text:p>` + text + `</text:p></office:text></office:body></office:document-content>`},
+		{"content.xml",
+			`<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"` +
+				` xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:text>` +
+				`<text:p>` + text + `</text:p></office:text></office:body></office:document-content>`},
 	} {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: part.name, Method: zip.Store})
 		if err != nil {
@@ -115,7 +116,10 @@ func TestBrokenDocument(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Read(ctx, &pipeline.DocumentFile{MediaType: "application/zip", Body: body}); err == nil {
+	if _, err := r.Read(ctx, &pipeline.DocumentFile{
+		MediaType: "application/zip",
+		Body:      body,
+	}); err == nil {
 		t.Error("it is read after its context has ended")
 	}
 }
@@ -151,8 +155,9 @@ func TestMayBe(t *testing.T) {
 	t.Parallel()
 	for media, want := range map[string]bool{
 		"application/pdf": true, "": true, "application/octet-stream": true, "application/zip": true,
-		"application/x-unknown": true, "text/rtf": true, "message/rfc822": true, "application/epub+zip": true,
-		"text/plain": false, "text/html": false, "image/svg+xml": false, "video/mp4": false,
+		"application/x-unknown": true, "text/rtf": true, "message/rfc822": true,
+		"application/epub+zip": true,
+		"text/plain":           false, "text/html": false, "image/svg+xml": false, "video/mp4": false,
 		"application/ld+json": false, "text/css": false,
 	} {
 		if MayBe(media) != want {

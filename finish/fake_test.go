@@ -39,7 +39,12 @@ func newFake(maxPages int64) *fakeNode {
 	held := 4
 	n := &fakeNode{view: viewOf("a"), grants: true, work: Work{Joined: true, Leased: true}}
 	n.block.Node.Partitions.Held = &held
-	n.doc = &crawldoc.Document{Version: 5, By: "a", State: crawl.CrawlRunning, Settings: crawl.Settings{MaxPages: maxPages}}
+	n.doc = &crawldoc.Document{
+		Version:  5,
+		By:       "a",
+		State:    crawl.CrawlRunning,
+		Settings: crawl.Settings{MaxPages: maxPages},
+	}
 	return n
 }
 
@@ -53,7 +58,8 @@ func viewOf(ids ...crawl.NodeID) *membership.View {
 }
 
 func (n *fakeNode) options() Options {
-	return Options{Self: "a", Boot: 1, Documents: n, Cluster: n, Engine: fakeEngine{n}, Peers: fakePeers{n},
+	return Options{Self: "a", Boot: 1, Documents: n, Cluster: n, Engine: fakeEngine{
+		n}, Peers: fakePeers{n},
 		Rules: n.rules, DocumentChanged: func() { n.changed++ }, Logger: slog.New(slog.DiscardHandler)}
 }
 
@@ -77,7 +83,9 @@ func (n *fakeNode) Current() *crawldoc.Rulebook {
 	return &crawldoc.Rulebook{Doc: n.doc}
 }
 
-func (n *fakeNode) Change(f func(*crawldoc.Document) *crawldoc.Document) (*crawldoc.Document, error) {
+func (n *fakeNode) Change(
+	f func(*crawldoc.Document) *crawldoc.Document,
+) (*crawldoc.Document, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	d := f(n.doc)
@@ -108,10 +116,12 @@ func (n *fakeNode) setLimit(limit int64) *crawldoc.Document {
 	return n.doc
 }
 
-func (n *fakeNode) View() *membership.View                        { return n.view }
-func (n *fakeNode) Partitions() int                               { return 4 }
-func (n *fakeNode) Grants() bool                                  { return n.grants }
-func (n *fakeNode) Moves() (int, bool)                            { return *n.block.Node.Partitions.Held, n.moving }
+func (n *fakeNode) View() *membership.View { return n.view }
+func (n *fakeNode) Partitions() int        { return 4 }
+func (n *fakeNode) Grants() bool           { return n.grants }
+func (n *fakeNode) Moves() (int, bool) {
+	return *n.block.Node.Partitions.Held, n.moving
+}
 func (n *fakeNode) Reachable(id crawl.NodeID) bool                { return id != n.unreachable }
 func (n *fakeNode) Reports() map[crawl.NodeID]Report              { return n.reports }
 func (n *fakeNode) TakeBlocks(b map[crawl.NodeID]crawl.NodeBlock) { n.taken = b }
@@ -135,7 +145,11 @@ func (p fakePeers) Permits(_ context.Context, req *peer.PermitRequest) (*peer.Pe
 	return p.granter(req)
 }
 
-func (p fakePeers) Idle(_ context.Context, m membership.Member, req *peer.IdleRequest) (*peer.IdleReply, error) {
+func (p fakePeers) Idle(
+	_ context.Context,
+	m membership.Member,
+	req *peer.IdleRequest,
+) (*peer.IdleReply, error) {
 	if p.answerer == nil {
 		return nil, errSilent
 	}

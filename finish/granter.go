@@ -17,8 +17,9 @@ type granter struct {
 	o   Options
 	own func() int64 // the permits in hand of this node
 
-	mu       sync.Mutex // guards the rest
-	since    time.Time  // of the acquisition, or of the last granted or returned permit; zero: not acquired
+	mu sync.Mutex // guards the rest
+	// of the acquisition, or of the last granted or returned permit; zero: not acquired
+	since    time.Time
 	counted  bool
 	promised int64  // pages done and permits in hand, over all members, or more
 	document uint64 // version that members must have for their counts to be valid; 0: any
@@ -50,8 +51,10 @@ func (g *granter) follow(version uint64) {
 // grant answers one request.
 func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	own := g.o.Documents.Current().Doc
-	if r := req.GetRules(); r != nil && (&crawldoc.Document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).NewerThan(own) {
-		return &peer.PermitReply{Error: "this node does not have the newest settings yet"} // the limit may be lower by now
+	if r := req.GetRules(); r != nil &&
+		(&crawldoc.Document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).NewerThan(own) {
+		// the limit may be lower by now
+		return &peer.PermitReply{Error: "this node does not have the newest settings yet"}
 	}
 	limit := own.Settings.MaxPages
 	since, basis := g.basis()
@@ -85,11 +88,12 @@ func (g *granter) basis() (since time.Time, document uint64) {
 
 // count sums pages and permits in hand over all members of the view, by their last blocks.
 // complete: each block was made after since, in this view, by a member with that version of the
-// document, no partition moves, and together they hold all. So no page is missed by both ends of a move, nor are those of a
-// partition that somebody is taking over.
+// document, no partition moves, and together they hold all. So no page is missed by both ends of a
+// move, nor are those of a partition that somebody is taking over.
 func (g *granter) count(since time.Time, document uint64) (pages, inHand int64, complete bool) {
-	inHand = g.own()                    // first: a page that is done in between counts twice
-	held, before := g.o.Cluster.Moves() // before the pages: those of a partition that comes in between are in no count
+	inHand = g.own() // first: a page that is done in between counts twice
+	// before the pages: those of a partition that comes in between are in no count
+	held, before := g.o.Cluster.Moves()
 	totals := g.o.Engine.Totals()
 	pages = totals.Pages
 	view := g.o.viewNumber()

@@ -185,7 +185,8 @@ func (p *Permits) ask(ctx context.Context) bool {
 	if want == 0 && give == 0 {
 		return true
 	}
-	reply, err := p.callGranter(ctx, &peer.PermitRequest{Returned: give, Wanted: want, Rules: p.o.Rules()})
+	reply, err := p.callGranter(ctx,
+		&peer.PermitRequest{Returned: give, Wanted: want, Rules: p.o.Rules()})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calling = 0
@@ -205,7 +206,10 @@ func (p *Permits) ask(ctx context.Context) bool {
 }
 
 // callGranter asks the granter, which may be this node.
-func (p *Permits) callGranter(ctx context.Context, req *peer.PermitRequest) (*peer.PermitReply, error) {
+func (p *Permits) callGranter(
+	ctx context.Context,
+	req *peer.PermitRequest,
+) (*peer.PermitReply, error) {
 	if p.o.Cluster.Grants() {
 		return p.granter.grant(req), nil
 	}

@@ -90,24 +90,30 @@ func TestGranterCountsAgain(t *testing.T) {
 }
 
 // TestCount checks that nothing is granted before every member has reported, after the acquisition,
-// in this view and with the newest limit, and before all partitions are held, and that the pages and permits of all are then counted.
+// in this view and with the newest limit, and before all partitions are held, and that the pages
+// and permits of all are then counted.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		change func(n *fakeNode, r *Report)
 		want   bool
 	}{
-		"all have reported":       {func(*fakeNode, *Report) {}, true},
-		"before the acquisition":  {func(_ *fakeNode, r *Report) { r.MadeAfter = r.MadeAfter.Add(-time.Hour) }, false},
-		"an earlier boot":         {func(_ *fakeNode, r *Report) { r.Block.Boot = 0 }, false},
-		"an earlier view":         {func(_ *fakeNode, r *Report) { r.Block.View = 1 }, false},
-		"by an older document":    {func(_ *fakeNode, r *Report) { r.Block.Document = 5 }, false},
-		"a partition moves there": {func(_ *fakeNode, r *Report) { r.Block.Handoff.Active = true }, false},
-		"a partition moves here":  {func(n *fakeNode, _ *Report) { n.moving = true }, false},
-		"one is being taken over": {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 1 }, false},
-		"one is held by both":     {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 3 }, false},
-		"by an older program":     {func(_ *fakeNode, r *Report) { r.Block.Node.Partitions.Held = nil }, false},
-		"nothing":                 {func(n *fakeNode, _ *Report) { n.view = viewOf("a", "c") }, false},
+		"all have reported": {func(*fakeNode, *Report) {}, true},
+		"before the acquisition": {
+			func(_ *fakeNode, r *Report) { r.MadeAfter = r.MadeAfter.Add(-time.Hour) }, false},
+		"an earlier boot":      {func(_ *fakeNode, r *Report) { r.Block.Boot = 0 }, false},
+		"an earlier view":      {func(_ *fakeNode, r *Report) { r.Block.View = 1 }, false},
+		"by an older document": {func(_ *fakeNode, r *Report) { r.Block.Document = 5 }, false},
+		"a partition moves there": {func(_ *fakeNode, r *Report) { r.Block.Handoff.Active = true },
+			false},
+		"a partition moves here": {func(n *fakeNode, _ *Report) { n.moving = true }, false},
+		"one is being taken over": {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 1 },
+			false},
+		"one is held by both": {func(_ *fakeNode, r *Report) { *r.Block.Node.Partitions.Held = 3 },
+			false},
+		"by an older program": {func(_ *fakeNode, r *Report) { r.Block.Node.Partitions.Held = nil },
+			false},
+		"nothing": {func(n *fakeNode, _ *Report) { n.view = viewOf("a", "c") }, false},
 	} {
 		n := newFake(200)
 		n.view = viewOf("a", "b")
@@ -117,7 +123,10 @@ func TestCount(t *testing.T) {
 		p := NewPermits(n.options())
 		p.FollowLimit(n.setLimit(100)) // which members must know of
 		p.Acquired(time.Now(), false)
-		r := Report{MadeAfter: time.Now().Add(time.Minute), Block: crawl.NodeBlock{Boot: 1, View: 2, Document: 6, PermitsInHand: 30}}
+		r := Report{
+			MadeAfter: time.Now().Add(time.Minute),
+			Block:     crawl.NodeBlock{Boot: 1, View: 2, Document: 6, PermitsInHand: 30},
+		}
 		r.Block.Counters.Pages = 20
 		r.Block.Node.Partitions.Held = &alsoTwo
 		tc.change(n, &r)
@@ -210,7 +219,8 @@ func TestAskPermits(t *testing.T) {
 		return reply, nil
 	}
 	n.totals.Queued[2] = 7
-	if !p.ask(t.Context()) || asked.Wanted != 7 || asked.Returned != 0 || asked.Rules.CrawlVersion != 5 || inCall != 7 || n.wakes != 1 {
+	if !p.ask(t.Context()) || asked.Wanted != 7 || asked.Returned != 0 ||
+		asked.Rules.CrawlVersion != 5 || inCall != 7 || n.wakes != 1 {
 		t.Errorf("7 are queued: asked %+v, %d in hand meanwhile, %d wakes", asked, inCall, n.wakes)
 	}
 	n.totals.Queued[2] = 1000
@@ -240,7 +250,8 @@ func TestFollowLimit(t *testing.T) {
 	for _, tc := range []struct {
 		before, after int64
 		changed, void bool
-	}{{100, 100, false, false}, {100, 50, true, true}, {100, 200, true, false}, {100, 0, true, false}, {0, 100, true, true}} {
+	}{{100, 100, false, false}, {100, 50, true, true}, {100, 200, true, false}, {100, 0, true, false},
+		{0, 100, true, true}} {
 		n := newFake(tc.before)
 		p := permitsOf(n)
 		p.unused = 3
@@ -250,8 +261,10 @@ func TestFollowLimit(t *testing.T) {
 		if in, _ := p.InHand(); (in == 0) != tc.void {
 			t.Errorf("%d to %d: %d in hand", tc.before, tc.after, in)
 		}
-		if since, document := p.granter.basis(); since.After(time.Now()) != tc.void || (document == 6) != tc.void {
-			t.Errorf("%d to %d: what counts is made after %v by document %d", tc.before, tc.after, since, document)
+		if since, document := p.granter.basis(); since.After(time.Now()) != tc.void ||
+			(document == 6) != tc.void {
+			t.Errorf("%d to %d: what counts is made after %v by document %d", tc.before, tc.after, since,
+				document)
 		}
 		if len(p.look) == 1 != tc.changed {
 			t.Errorf("%d to %d: looked for more is %v", tc.before, tc.after, len(p.look) == 1)

@@ -14,8 +14,8 @@ import (
 	"crawlnode/ticks"
 )
 
-// roundEvery is the pause between two rounds, and waitingEvery that while the crawl waits for revisits, perhaps
-// for days: its end does not hang on them.
+// roundEvery is the pause between two rounds, and waitingEvery that while the crawl waits for
+// revisits, perhaps for days: its end does not hang on them.
 const (
 	roundEvery   = 250 * time.Millisecond
 	waitingEvery = 2 * time.Second
@@ -32,8 +32,8 @@ type Finisher struct {
 // New makes a node's Finisher.
 func New(o Options, permits *Permits) *Finisher { return &Finisher{o: o, permits: permits} }
 
-// Waiting reports that the rounds of this node have found nothing to do until the next known page is due. False
-// as well when another node asks the rounds.
+// Waiting reports that the rounds of this node have found nothing to do until the next known page
+// is due. False as well when another node asks the rounds.
 func (f *Finisher) Waiting() bool { return f.waiting.Load() }
 
 // answer is the answer of one member in a round.
@@ -152,7 +152,8 @@ func (f *Finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 		return nil
 	}
 	answers := map[crawl.NodeID]answer{f.o.Self: own}
-	for _, a := range fanout.Ask(f.o.others(), func(m membership.Member) (answer, error) { return f.ask(ctx, m, view) }) {
+	for _, a := range fanout.Ask(f.o.others(),
+		func(m membership.Member) (answer, error) { return f.ask(ctx, m, view) }) {
 		if a.Err == nil {
 			answers[a.Node.ID] = a.Value
 		}
@@ -188,7 +189,13 @@ func (f *Finisher) ask(ctx context.Context, m membership.Member, view crawl.Epoc
 	if reply.View != uint64(view) {
 		return answer{}, fmt.Errorf("member %s is at view %d, not %d", m.Name, reply.View, view)
 	}
-	a := answer{Boot: crawl.Boot(reply.Boot), Idle: reply.Idle, Activity: reply.Activity, Exhausted: reply.Exhausted, WhyNot: reply.WhyNot}
+	a := answer{
+		Boot:      crawl.Boot(reply.Boot),
+		Idle:      reply.Idle,
+		Activity:  reply.Activity,
+		Exhausted: reply.Exhausted,
+		WhyNot:    reply.WhyNot,
+	}
 	if reply.Idle {
 		err = json.Unmarshal(reply.Block, &a.Block)
 	}
@@ -215,7 +222,14 @@ func (f *Finisher) Serve(req *peer.IdleRequest) (*peer.IdleReply, error) {
 		}
 	}
 	a := f.own()
-	reply := &peer.IdleReply{View: uint64(f.o.viewNumber()), Boot: uint64(a.Boot), Idle: a.Idle, Activity: a.Activity, Exhausted: a.Exhausted, WhyNot: a.WhyNot}
+	reply := &peer.IdleReply{
+		View:      uint64(f.o.viewNumber()),
+		Boot:      uint64(a.Boot),
+		Idle:      a.Idle,
+		Activity:  a.Activity,
+		Exhausted: a.Exhausted,
+		WhyNot:    a.WhyNot,
+	}
 	if a.Idle {
 		block, err := json.Marshal(a.Block)
 		if err != nil {

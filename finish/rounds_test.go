@@ -40,13 +40,18 @@ func TestRounds(t *testing.T) {
 		rounds []round
 		want   []bool
 	}{
-		"quiet":                     {[]round{{3, quiet()}, {3, quiet()}}, []bool{false, true}},
-		"each end needs two":        {[]round{{3, quiet()}, {3, quiet()}, {3, quiet()}, {3, quiet()}}, []bool{false, true, false, true}},
-		"somebody was busy between": {[]round{{3, quiet()}, {3, nil}, {3, quiet()}, {3, quiet()}}, []bool{false, false, false, true}},
-		"something happened":        {[]round{{3, quiet()}, {3, with(func(a *answer) { a.Activity++ })}}, []bool{false, false}},
-		"one was restarted":         {[]round{{3, quiet()}, {3, with(func(a *answer) { a.Boot++ })}}, []bool{false, false}},
-		"another view":              {[]round{{3, quiet()}, {4, quiet()}, {4, quiet()}}, []bool{false, false, true}},
-		"one is gone":               {[]round{{3, quiet()}, {3, answersOf(viewOf("a", "b"), 6)}}, []bool{false, false}},
+		"quiet": {[]round{{3, quiet()}, {3, quiet()}}, []bool{false, true}},
+		"each end needs two": {[]round{{3, quiet()}, {3, quiet()}, {3, quiet()}, {3, quiet()}},
+			[]bool{false, true, false, true}},
+		"somebody was busy between": {[]round{{3, quiet()}, {3, nil}, {3, quiet()}, {3, quiet()}},
+			[]bool{false, false, false, true}},
+		"something happened": {[]round{{3, quiet()}, {3, with(func(a *answer) { a.Activity++ })}},
+			[]bool{false, false}},
+		"one was restarted": {[]round{{3, quiet()}, {3, with(func(a *answer) { a.Boot++ })}},
+			[]bool{false, false}},
+		"another view": {[]round{{3, quiet()}, {4, quiet()}, {4, quiet()}}, []bool{false, false, true}},
+		"one is gone": {[]round{{3, quiet()}, {3, answersOf(viewOf("a", "b"), 6)}},
+			[]bool{false, false}},
 	} {
 		var r rounds
 		for i, o := range tc.rounds {
@@ -66,12 +71,20 @@ func TestAllIdle(t *testing.T) {
 		change func(map[crawl.NodeID]answer)
 		want   bool
 	}{
-		"all":                       {func(map[crawl.NodeID]answer) {}, true},
-		"one is silent":             {func(a map[crawl.NodeID]answer) { delete(a, "c") }, false},
-		"one works":                 {func(a map[crawl.NodeID]answer) { a["c"] = changed(a["c"], func(x *answer) { x.Idle = false }) }, false},
-		"one was restarted":         {func(a map[crawl.NodeID]answer) { a["c"] = changed(a["c"], func(x *answer) { x.Boot++ }) }, false},
-		"a partition is on its way": {func(a map[crawl.NodeID]answer) { a["c"] = thatHolds(a["c"], 3) }, false},
-		"a partition is held twice": {func(a map[crawl.NodeID]answer) { a["c"] = thatHolds(a["c"], 5) }, false},
+		"all":           {func(map[crawl.NodeID]answer) {}, true},
+		"one is silent": {func(a map[crawl.NodeID]answer) { delete(a, "c") }, false},
+		"one works": {
+			func(a map[crawl.NodeID]answer) { a["c"] = changed(a["c"], func(x *answer) { x.Idle = false }) },
+			false,
+		},
+		"one was restarted": {
+			func(a map[crawl.NodeID]answer) { a["c"] = changed(a["c"], func(x *answer) { x.Boot++ }) },
+			false,
+		},
+		"a partition is on its way": {func(a map[crawl.NodeID]answer) { a["c"] = thatHolds(a["c"], 3) },
+			false},
+		"a partition is held twice": {func(a map[crawl.NodeID]answer) { a["c"] = thatHolds(a["c"], 5) },
+			false},
 	} {
 		answers := answersOf(v, 4)
 		tc.change(answers)
@@ -151,14 +164,17 @@ func TestVerdictWithRevisits(t *testing.T) {
 		{29, 5, 30, ""},
 	} {
 		answers := map[crawl.NodeID]answer{"a": answerOf(1, 1, c.pages, c.queued)}
-		if got := verdict(answers, &crawl.Settings{MaxPages: c.limit, Recrawl: crawl.RecrawlFixed}); got != c.want {
+		if got := verdict(answers, &crawl.Settings{
+			MaxPages: c.limit,
+			Recrawl:  crawl.RecrawlFixed,
+		}); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }
 
-// TestWaits checks that two rounds make the crawl wait, that a due page ends that with the next round, and that the
-// crawl ends when revisits are turned off.
+// TestWaits checks that two rounds make the crawl wait, that a due page ends that with the next
+// round, and that the crawl ends when revisits are turned off.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	n := newFake(0)
@@ -184,7 +200,8 @@ func TestWaits(t *testing.T) {
 		t.Errorf("waiting %v after the visit", f.Waiting())
 	}
 	n.doc.Settings.Recrawl = crawl.RecrawlOff
-	if judge(); judge() || n.doc.State != crawl.CrawlFinished || n.doc.Reason != crawl.FinishExhausted {
+	if judge(); judge() || n.doc.State != crawl.CrawlFinished ||
+		n.doc.Reason != crawl.FinishExhausted {
 		t.Errorf("%s (%s) without revisits", n.doc.State, n.doc.Reason)
 	}
 }
@@ -197,7 +214,8 @@ func TestTimeIsUp(t *testing.T) {
 		limit time.Duration
 		after time.Duration
 		want  string
-	}{{0, time.Hour, ""}, {2 * time.Minute, 59 * time.Second, ""}, {2 * time.Minute, time.Minute, crawl.FinishMaxDuration}} {
+	}{{0, time.Hour, ""}, {2 * time.Minute, 59 * time.Second, ""},
+		{2 * time.Minute, time.Minute, crawl.FinishMaxDuration}} {
 		d.Settings.MaxDuration = c.limit
 		if got := timeIsUp(d, begun.Add(c.after)); got != c.want {
 			t.Errorf("limit %v, a minute and %v: %q, want %q", c.limit, c.after, got, c.want)
@@ -268,8 +286,10 @@ func TestEndIsTold(t *testing.T) {
 	b.block.Counters.Pages = 17
 	other := New(b.options(), permitsOf(b))
 	a.answerer = func(_ membership.Member, r *peer.IdleRequest) (*peer.IdleReply, error) {
-		if ended := a.Current().Doc.State == crawl.CrawlFinished; ended && (a.taken == nil || b.taken == nil) {
-			t.Errorf("the crawl has ended, and a renewal may say so, while a has the blocks %+v, b %+v", a.taken, b.taken)
+		if ended := a.Current().Doc.State == crawl.CrawlFinished; ended &&
+			(a.taken == nil || b.taken == nil) {
+			t.Errorf("the crawl has ended, and a renewal may say so, while a has the blocks %+v, b %+v",
+				a.taken, b.taken)
 		}
 		return other.Serve(r)
 	}
@@ -291,8 +311,10 @@ func TestEndIsTold(t *testing.T) {
 	}
 	for name, n := range map[string]*fakeNode{"a": a, "b": b} {
 		d := n.Current().Doc
-		if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || d.By != "a" || n.changed != 1 || n.taken["b"].Counters.Pages != 17 {
-			t.Errorf("%s: %s (%s) by %s, %d changes, blocks %+v", name, d.State, d.Reason, d.By, n.changed, n.taken)
+		if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || d.By != "a" ||
+			n.changed != 1 || n.taken["b"].Counters.Pages != 17 {
+			t.Errorf("%s: %s (%s) by %s, %d changes, blocks %+v", name, d.State, d.Reason, d.By, n.changed,
+				n.taken)
 		}
 	}
 	if err := f.end(t.Context(), crawl.FinishExhausted, answers); err != nil || a.changed != 1 {

@@ -80,7 +80,8 @@ func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.Nod
 	n.Document = doc
 	for _, a := range f.tell(ctx, &n) {
 		if a.Err != nil {
-			f.o.Logger.Warn("cannot tell a member that the crawl has ended; the next renewal will", "peer", a.Node.Name, "error", a.Err)
+			f.o.Logger.Warn("cannot tell a member that the crawl has ended; the next renewal will", "peer",
+				a.Node.Name, "error", a.Err)
 		}
 	}
 	f.o.DocumentChanged()
@@ -88,7 +89,10 @@ func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.Nod
 }
 
 // tell sends the note to every member and returns the answers.
-func (f *Finisher) tell(ctx context.Context, n *note) []fanout.Answer[membership.Member, *peer.IdleReply] {
+func (f *Finisher) tell(
+	ctx context.Context,
+	n *note,
+) []fanout.Answer[membership.Member, *peer.IdleReply] {
 	raw, err := json.Marshal(n)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -112,7 +116,8 @@ func (f *Finisher) takeEnd(raw []byte) error {
 		return status.Error(codes.Internal, err.Error())
 	}
 	// A renewal may have brought the document before; the blocks come only here.
-	if d := f.o.Documents.Current().Doc; changed || d.Version == n.Document.Version && d.By == n.Document.By {
+	if d := f.o.Documents.Current().Doc; changed ||
+		d.Version == n.Document.Version && d.By == n.Document.By {
 		f.o.Cluster.TakeBlocks(n.Blocks)
 	}
 	if changed {

@@ -35,7 +35,8 @@ func (w *Work) WhyNotIdle() string {
 	case !w.Leased:
 		return "it has no lease"
 	case w.SeedLists > 0:
-		return english.Plural(int(w.SeedLists), "list of seeds is being stored", "lists of seeds are being stored")
+		return english.Plural(int(w.SeedLists), "list of seeds is being stored",
+			"lists of seeds are being stored")
 	case w.Outbox > 0:
 		return english.Plural(int(w.Outbox), "link waits in the outbox", "links wait in the outbox")
 	case w.Queued > 0 && !w.LimitReached:
@@ -43,7 +44,8 @@ func (w *Work) WhyNotIdle() string {
 	case w.Due > 0 && !w.LimitReached:
 		return english.Plural(int(w.Due), "known page is due", "known pages are due")
 	case w.Wanted > 0 && !w.LimitReached:
-		return english.Plural(int(w.Wanted), "URL waits", "URLs wait") + " for a client of the URLFrontier protocol"
+		return english.Plural(int(w.Wanted), "URL waits", "URLs wait") +
+			" for a client of the URLFrontier protocol"
 	}
 	return ""
 }

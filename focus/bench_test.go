@@ -7,8 +7,10 @@ import (
 
 // prose is 20 KB of English with the usual mix of words.
 func prose() []byte {
-	const piece = "The CREATE INDEX statement makes an index on the specified columns of a relation. Indexes are primarily used to enhance " +
-		"database performance (though inappropriate use can result in slower performance), e.g. WHERE lower(name) = 'smith' in version 9.4; " +
+	const piece = "The CREATE INDEX statement makes an index on the specified columns of a " +
+		"relation. Indexes are primarily used to enhance " +
+		"database performance (though inappropriate use can result in slower performance), e.g. " +
+		"WHERE lower(name) = 'smith' in version 9.4; " +
 		"see section 11.2 of the manual, or https://example.org/docs/lang_createindex.html for details. "
 	var b strings.Builder
 	for i := 0; b.Len() < 20<<10; i++ {
@@ -30,7 +32,11 @@ func BenchmarkScore(b *testing.B) {
 
 // BenchmarkScripts scores 20 KB of other scripts, in which characters have two and three bytes.
 func BenchmarkScripts(b *testing.B) {
-	for name, text := range map[string]string{"cyrillic": "Команда создаёт индекс по указанным столбцам таблицы, индексы применяются для ускорения. ", "chinese": "创建索引语句在指定的表列上创建索引，索引主要用来提高数据库的性能。"} {
+	for name, text := range map[string]string{
+		"cyrillic": "Команда создаёт индекс по указанным столбцам таблицы, " +
+			"индексы применяются для ускорения. ",
+		"chinese": "创建索引语句在指定的表列上创建索引，索引主要用来提高数据库的性能。",
+	} {
 		b.Run(name, func(b *testing.B) {
 			m := drawn(1)
 			page := []byte(strings.Repeat(text, 1+20<<10/len(text)))[:20<<10]
@@ -69,7 +75,9 @@ func drawn(seed uint64) *Model {
 // Scoring allocates nothing: it is done for each page and each link.
 func TestScoringAllocatesNothing(t *testing.T) {
 	m, text := drawn(1), prose()
-	if n := testing.AllocsPerRun(10, func() { m.Follow(m.Score("a title", text), "an anchor", "http://www.example.org/path/page.html") }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() {
+		m.Follow(m.Score("a title", text), "an anchor", "http://www.example.org/path/page.html")
+	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -35,9 +35,9 @@ func newLearner(pages []example) *learner {
 	return l
 }
 
-// learn fits the weights to the pages whose fold is not held; -1: to all. A page's value of a feature is
-// idf over the square root of the number of its features. The weights that are returned are those to be
-// summed: idf is in them.
+// learn fits the weights to the pages whose fold is not held; -1: to all. A page's value of a
+// feature is idf over the square root of the number of its features. The weights that are returned
+// are those to be summed: idf is in them.
 //
 // It is dual coordinate descent for logistic regression (Yu, Huang, Lin 2011): each page has a
 // variable between 0 and its cost; with all others fixed the best value is the root of
@@ -56,7 +56,8 @@ func (l *learner) learn(folds []uint8, held int, cost float64, rng *source) []fl
 		return w[:features]
 	}
 	dual := make([]float64, len(l.pages)) // the logit of each variable over its cost
-	costs := [2]float64{cost * float64(len(order)) / (2 * many[0]), cost * float64(len(order)) / (2 * many[1])}
+	costs := [2]float64{cost * float64(len(order)) / (2 * many[0]),
+		cost * float64(len(order)) / (2 * many[1])}
 	const first = -6 // near 0
 	for _, i := range order {
 		dual[i] = first

@@ -28,7 +28,8 @@ const (
 	version = 1
 	// MaxWeights is the largest number of weights in a model.
 	MaxWeights = 64 << 10
-	// MaxWords is the largest number of words for people on a side, MaxWord the length of one in bytes.
+	// MaxWords is the largest number of words for people on a side, MaxWord the length of one in
+	// bytes.
 	MaxWords = 30
 	MaxWord  = 80
 	// MaxSize is larger than any model, in bytes.
@@ -44,7 +45,8 @@ var ErrNotModel = errors.New("is not a model that `crawlnode focus train` has wr
 func (m *Model) Encode() []byte {
 	b := append(make([]byte, 0, 3*m.info.Weights+4096), magic...)
 	b = append(b, version, featureBits)
-	for _, f := range [...]float64{m.scale, m.page.slope, m.page.intercept, m.link.slope, m.link.intercept} {
+	for _, f := range [...]float64{m.scale, m.page.slope, m.page.intercept, m.link.slope,
+		m.link.intercept} {
 		b = appendFloat(b, f)
 	}
 	b = binary.AppendUvarint(b, uint64(m.info.Like))
@@ -83,7 +85,8 @@ func Decode(b []byte) (*Model, error) {
 	case len(b) > MaxSize:
 		return nil, fmt.Errorf("has %d bytes, at most %d are a model", len(b), MaxSize)
 	case b[len(magic)] != version || b[len(magic)+1] != featureBits:
-		return nil, fmt.Errorf("is a model of format %d with 2^%d places, and this program reads format %d with 2^%d: train it again with this program",
+		return nil, fmt.Errorf("is a model of format %d with 2^%d places, "+
+			"and this program reads format %d with 2^%d: train it again with this program",
 			b[len(magic)], b[len(magic)+1], version, featureBits)
 	}
 	body, sum := b[:len(b)-4], b[len(b)-4:]

@@ -102,7 +102,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, s := range []float64{m.Score("a title", body), m.LinkScore("anchor", "http://x.test/y"), m.Follow(0.3, "a", "b")} {
+		for _, s := range []float64{m.Score("a title", body), m.LinkScore("anchor", "http://x.test/y"),
+			m.Follow(0.3, "a", "b")} {
 			if !(s >= 0 && s <= 1) {
 				t.Errorf("a score of %v", s)
 			}

@@ -53,8 +53,8 @@ func (m *Model) Score(title string, text []byte) float64 {
 	return sigmoid(m.pageLogit(title, text))
 }
 
-// LinkScore is how well a link fits by itself, from 0 to 1, from the words of its text and its address;
-// 0.5 when it has none.
+// LinkScore is how well a link fits by itself, from 0 to 1, from the words of its text and its
+// address; 0.5 when it has none.
 func (m *Model) LinkScore(anchor, url string) float64 {
 	return sigmoid(m.linkLogit(anchor, url))
 }
@@ -141,7 +141,8 @@ func (m *Model) plain(text []byte) (sum, n int) {
 	return sum, n
 }
 
-// addressed is an address without its scheme and the ending of its file name, which are about no topic.
+// addressed is an address without its scheme and the ending of its file name, which are about no
+// topic.
 func addressed(url string) string {
 	for i := 0; i+3 <= len(url) && i < 8; i++ {
 		if url[i:i+3] == "://" {

@@ -12,7 +12,8 @@ import (
 type Options struct {
 	// Seed is that of the random order in which pages are learnt from and divided.
 	Seed uint64
-	// Progress, unless nil, is called after each of the steps that take time. Train ends with its error.
+	// Progress, unless nil, is called after each of the steps that take time. Train ends with its
+	// error.
 	Progress func(done, of int) error
 }
 
@@ -25,7 +26,9 @@ func (t *Trainer) Train(o Options) (*Model, error) {
 		name  string
 	}{{like, "of the topic"}, {unlike, "that are not of the topic"}} {
 		if set.pages < MinPages {
-			return nil, fmt.Errorf("%w: %d different pages %s with text, at least %d are needed and some hundred are good", ErrTooFew, set.pages, set.name, MinPages)
+			return nil, fmt.Errorf(
+				"%w: %d different pages %s with text, at least %d are needed and some hundred are good",
+				ErrTooFew, set.pages, set.name, MinPages)
 		}
 	}
 	rng := &source{o.Seed}
@@ -49,7 +52,8 @@ func (t *Trainer) Train(o Options) (*Model, error) {
 		}
 	}
 	if best.auc < 0.6 {
-		return nil, fmt.Errorf("the two sets cannot be told apart: of a page of each, the one of the topic was known in %.0f %% of the cases, and 50 %% are chance: "+
+		return nil, fmt.Errorf("the two sets cannot be told apart: of a page of each, "+
+			"the one of the topic was known in %.0f %% of the cases, and 50 %% are chance: "+
 			"give pages that differ more, and more of them", 100*best.auc)
 	}
 	w := l.learn(fold, -1, best.cost, rng)
@@ -59,7 +63,8 @@ func (t *Trainer) Train(o Options) (*Model, error) {
 	m := quantised(w)
 	m.page, m.link = fit(best.pages, true), fit(best.links, false)
 	m.info.Like, m.info.Unlike = like, unlike
-	m.info.AUC, m.info.LinkAUC, m.info.Accuracy = best.auc, auc(best.links), accuracy(best.pages, m.page)
+	m.info.AUC, m.info.LinkAUC, m.info.Accuracy = best.auc, auc(best.links),
+		accuracy(best.pages, m.page)
 	m.info.For, m.info.Against = t.strongest(m, l, 1), t.strongest(m, l, -1)
 	return m, nil
 }
@@ -73,7 +78,10 @@ func quantised(w []float64) *Model {
 			order = append(order, f)
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(math.Abs(w[b]), math.Abs(w[a])), cmp.Compare(a, b)) })
+	slices.SortFunc(order,
+		func(a, b int) int {
+			return cmp.Or(cmp.Compare(math.Abs(w[b]), math.Abs(w[a])), cmp.Compare(a, b))
+		})
 	if len(order) == 0 {
 		return m
 	}
@@ -102,7 +110,9 @@ func (t *Trainer) strongest(m *Model, l *learner, sign int) []string {
 		pages := float64(len(l.pages)) / (math.Exp(l.idf[f]) - 1)
 		list = append(list, word{name, w * math.Sqrt(pages)})
 	}
-	slices.SortFunc(list, func(a, b word) int { return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(list, func(a, b word) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.name, b.name))
+	})
 	names := make([]string, 0, MaxWords)
 	for _, w := range list[:min(len(list), MaxWords)] {
 		names = append(names, w.name)

@@ -45,10 +45,18 @@ func trained(t *testing.T, like, unlike int) *Trainer {
 	tr := NewTrainer()
 	a, b := newSpeaker(1, "sql"), newSpeaker(2, "plot")
 	for i := range like {
-		tr.Add(true, Page{URL: fmt.Sprintf("http://a.test/%s.html", a.own[i%20]), Title: a.page(4, 1), Text: []byte(a.page(200, 12))})
+		tr.Add(true, Page{
+			URL:   fmt.Sprintf("http://a.test/%s.html", a.own[i%20]),
+			Title: a.page(4, 1),
+			Text:  []byte(a.page(200, 12)),
+		})
 	}
 	for i := range unlike {
-		tr.Add(false, Page{URL: fmt.Sprintf("http://b.test/%s.html", b.own[i%20]), Title: b.page(4, 1), Text: []byte(b.page(200, 12))})
+		tr.Add(false, Page{
+			URL:   fmt.Sprintf("http://b.test/%s.html", b.own[i%20]),
+			Title: b.page(4, 1),
+			Text:  []byte(b.page(200, 12)),
+		})
 	}
 	return tr
 }
@@ -56,15 +64,20 @@ func trained(t *testing.T, like, unlike int) *Trainer {
 func TestTrain(t *testing.T) {
 	tr := trained(t, 60, 240)
 	steps, last := 0, 0
-	m, err := tr.Train(Options{Seed: 7, Progress: func(_, of int) error { steps++; last = of; return nil }})
+	m, err := tr.Train(Options{
+		Seed:     7,
+		Progress: func(_, of int) error { steps++; last = of; return nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	info := m.Info()
-	if info.Like != 60 || info.Unlike != 240 || info.AUC < 0.95 || info.Accuracy < 0.9 || info.LinkAUC < 0.9 || info.Weights == 0 || steps != last {
+	if info.Like != 60 || info.Unlike != 240 || info.AUC < 0.95 || info.Accuracy < 0.9 ||
+		info.LinkAUC < 0.9 || info.Weights == 0 || steps != last {
 		t.Errorf("%+v, %d steps of %d", info, steps, last)
 	}
-	if len(info.For) == 0 || !strings.Contains(strings.Join(info.For, " "), "sql") || !strings.Contains(strings.Join(info.Against, " "), "plot") {
+	if len(info.For) == 0 || !strings.Contains(strings.Join(info.For, " "), "sql") ||
+		!strings.Contains(strings.Join(info.Against, " "), "plot") {
 		t.Errorf("for %q, against %q", info.For, info.Against)
 	}
 	a, b := newSpeaker(3, "sql"), newSpeaker(4, "plot")
@@ -81,7 +94,8 @@ func TestTrain(t *testing.T) {
 	if right < 180 {
 		t.Errorf("%d of 200 new pages are on the right side", right)
 	}
-	if like, unlike := m.LinkScore(a.own[250], ""), m.LinkScore(b.own[250], "http://x.test/"+b.own[251]); like <= 0.5 || unlike >= 0.5 {
+	if like, unlike := m.LinkScore(a.own[250], ""),
+		m.LinkScore(b.own[250], "http://x.test/"+b.own[251]); like <= 0.5 || unlike >= 0.5 {
 		t.Errorf("links: %v and %v", like, unlike)
 	}
 	if m.Score("", nil) != 0.5 || m.LinkScore("", "") != 0.5 || m.LinkScore("zzz", "") != 0.5 {
@@ -113,7 +127,8 @@ func TestTrainRepeats(t *testing.T) {
 }
 
 func TestTrainRefuses(t *testing.T) {
-	if _, err := trained(t, MinPages-1, 50).Train(Options{}); !errors.Is(err, ErrTooFew) || !strings.Contains(err.Error(), "of the topic") {
+	if _, err := trained(t, MinPages-1, 50).Train(Options{}); !errors.Is(err, ErrTooFew) ||
+		!strings.Contains(err.Error(), "of the topic") {
 		t.Errorf("too few pages of the topic: %v", err)
 	}
 	if _, err := trained(t, 50, 0).Train(Options{}); !errors.Is(err, ErrTooFew) {
@@ -123,7 +138,8 @@ func TestTrainRefuses(t *testing.T) {
 	for i := range 80 {
 		tr.Add(i%2 == 0, Page{Text: []byte(s.page(100, 3))})
 	}
-	if _, err := tr.Train(Options{Seed: 1}); err == nil || !strings.Contains(err.Error(), "cannot be told apart") {
+	if _, err := tr.Train(Options{Seed: 1}); err == nil ||
+		!strings.Contains(err.Error(), "cannot be told apart") {
 		t.Errorf("two sets of the same pages: %v", err)
 	}
 }
@@ -135,7 +151,8 @@ func TestTrainerTakes(t *testing.T) {
 		text string
 		want Taken
 	}{
-		{true, "one two three", Used}, {true, "", Empty}, {false, "12 34 --", Empty}, {true, "ONE, two: three", Repeat}, {false, "one two three", Repeat},
+		{true, "one two three", Used}, {true, "", Empty}, {false, "12 34 --", Empty},
+		{true, "ONE, two: three", Repeat}, {false, "one two three", Repeat},
 		{false, "four five", Used}, {true, "four five", Used}, {true, "four five", Repeat}, {false, "six", Used},
 	} {
 		if got := tr.Add(c.like, Page{Text: []byte(c.text)}); got != c.want {
@@ -156,7 +173,8 @@ func TestFollow(t *testing.T) {
 	if got := m.Follow(0.5, "", ""); got != 0.5 {
 		t.Errorf("nothing known: %v", got)
 	}
-	if got := m.Follow(0.5, "create index", "http://x.test/a.html"); math.Abs(got-m.LinkScore("create index", "http://x.test/a.html")) > 1e-12 {
+	if got := m.Follow(0.5, "create index", "http://x.test/a.html"); math.Abs(
+		got-m.LinkScore("create index", "http://x.test/a.html")) > 1e-12 {
 		t.Errorf("a page in the middle changes a link: %v", got)
 	}
 	last := -1.0
@@ -167,8 +185,10 @@ func TestFollow(t *testing.T) {
 		}
 		last = got
 	}
-	// A page that is surely on the topic speaks for a link of which nothing is known, as much as is inherited.
-	if on, off := m.Follow(0.9, "", ""), m.Follow(0.1, "", ""); math.Abs(on-0.75) > 1e-9 || math.Abs(on+off-1) > 1e-9 {
+	// A page that is surely on the topic speaks for a link of which nothing is known, as much as is
+	// inherited.
+	if on, off := m.Follow(0.9, "", ""), m.Follow(0.1, "", ""); math.Abs(on-0.75) > 1e-9 ||
+		math.Abs(on+off-1) > 1e-9 {
 		t.Errorf("inherited of 0.9: %v, of 0.1: %v", on, off)
 	}
 }
@@ -182,8 +202,10 @@ func TestWordsCountOnce(t *testing.T) {
 	}
 	const text = "thead theba thebb thebc thebd "
 	word := newSpeaker(1, "sql").own[299] + " "
-	// One pair more has words before and behind that are the same; whatever comes behind those is known.
-	once, often := m.Score("", []byte(text+word+word)), m.Score("", []byte(text+strings.Repeat(word, 100)))
+	// One pair more has words before and behind that are the same; whatever comes behind those is
+	// known.
+	once, often := m.Score("", []byte(text+word+word)), m.Score("",
+		[]byte(text+strings.Repeat(word, 100)))
 	if once != often {
 		t.Errorf("said twice: %v, said a hundred times: %v", once, often)
 	}
@@ -196,7 +218,9 @@ func TestAUC(t *testing.T) {
 	for _, c := range []struct {
 		like, unlike []float64
 		want         float64
-	}{{[]float64{2, 3}, []float64{0, 1}, 1}, {[]float64{0}, []float64{1}, 0}, {[]float64{1, 1}, []float64{1}, 0.5}, {[]float64{1}, nil, 0.5}, {[]float64{1, 3}, []float64{2}, 0.5}} {
+	}{{[]float64{2, 3}, []float64{0, 1}, 1}, {[]float64{0}, []float64{1}, 0},
+		{[]float64{1, 1}, []float64{1}, 0.5}, {[]float64{1}, nil, 0.5},
+		{[]float64{1, 3}, []float64{2}, 0.5}} {
 		var list []measured
 		for _, x := range c.like {
 			list = append(list, measured{true, x})
@@ -210,8 +234,8 @@ func TestAUC(t *testing.T) {
 	}
 }
 
-// Scores of pages are probabilities: of those with a score near p, about p of them are on the topic,
-// when both sets are of one size.
+// Scores of pages are probabilities: of those with a score near p, about p of them are on the
+// topic, when both sets are of one size.
 func TestScoresAreCalibrated(t *testing.T) {
 	tr := NewTrainer()
 	a, b := newSpeaker(1, "sql"), newSpeaker(2, "plot")
@@ -233,8 +257,10 @@ func TestScoresAreCalibrated(t *testing.T) {
 		}
 	}
 	for bin := range all {
-		if middle := (float64(bin) + 0.5) / 4; all[bin] > 100 && math.Abs(like[bin]/all[bin]-middle) > 0.2 {
-			t.Errorf("of %.0f pages with scores around %.2f, %.2f are on the topic", all[bin], middle, like[bin]/all[bin])
+		if middle := (float64(bin) + 0.5) / 4; all[bin] > 100 &&
+			math.Abs(like[bin]/all[bin]-middle) > 0.2 {
+			t.Errorf("of %.0f pages with scores around %.2f, %.2f are on the topic", all[bin], middle,
+				like[bin]/all[bin])
 		}
 	}
 }
@@ -247,7 +273,8 @@ func TestTrainerIsBounded(t *testing.T) {
 			t.Fatalf("page %d: %d", i, got)
 		}
 	}
-	if got := tr.Add(false, Page{Text: []byte("one more")}); got != Full || tr.Dropped(false, Full) != 1 {
+	if got := tr.Add(false, Page{Text: []byte("one more")}); got != Full ||
+		tr.Dropped(false, Full) != 1 {
 		t.Errorf("page %d: %d", MaxPages, got)
 	}
 	if got := tr.Add(true, Page{Text: []byte("of the topic")}); got != Used {

@@ -58,7 +58,12 @@ const (
 
 // NewTrainer makes a Trainer without pages.
 func NewTrainer() *Trainer {
-	return &Trainer{texts: map[uint64]bool{}, names: map[uint32]string{}, known: new(seen), dropped: map[dropped]int{}}
+	return &Trainer{
+		texts:   map[uint64]bool{},
+		names:   map[uint32]string{},
+		known:   new(seen),
+		dropped: map[dropped]int{},
+	}
 }
 
 // Add takes a page of the topic, or another one, and says what became of it.

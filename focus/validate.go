@@ -44,7 +44,12 @@ func divide(pages []example, rng *source) []uint8 {
 }
 
 // validate learns from four folds and measures the fifth, five times.
-func (l *learner) validate(fold []uint8, cost float64, rng *source, step func() error) (validation, error) {
+func (l *learner) validate(
+	fold []uint8,
+	cost float64,
+	rng *source,
+	step func() error,
+) (validation, error) {
 	v := validation{cost: cost}
 	for held := range folds {
 		w := l.learn(fold, held, cost, rng)
@@ -114,10 +119,10 @@ func accuracy(list []measured, c curve) float64 {
 	return (right[0]/many[0] + right[1]/many[1]) / 2
 }
 
-// fit finds the logistic curve of margins (Platt 1999, with the smoothed targets and the Newton steps of
-// Lin, Lin and Weng 2007). Both sets count the same. A curve that would fall is flat: the margins say
-// nothing. Without an intercept the curve passes through 0.5 at margin 0: so a link whose words are all unknown
-// is neither on the topic nor off it.
+// fit finds the logistic curve of margins (Platt 1999, with the smoothed targets and the Newton
+// steps of Lin, Lin and Weng 2007). Both sets count the same. A curve that would fall is flat: the
+// margins say nothing. Without an intercept the curve passes through 0.5 at margin 0: so a link
+// whose words are all unknown is neither on the topic nor off it.
 func fit(list []measured, intercept bool) curve {
 	var many [2]float64
 	for _, m := range list {
@@ -147,7 +152,8 @@ func fit(list []measured, intercept bool) curve {
 			break
 		}
 		da, db := (bb*ga-ab*gb)/det, (aa*gb-ab*ga)/det
-		most := max(math.Abs(da)/(1+math.Abs(c.slope)), math.Abs(db)/(1+math.Abs(c.intercept)), 1) // no leaps
+		// no leaps
+		most := max(math.Abs(da)/(1+math.Abs(c.slope)), math.Abs(db)/(1+math.Abs(c.intercept)), 1)
 		c.slope, c.intercept = c.slope-da/most, c.intercept-db/most
 	}
 	if !(c.slope > 0) || math.IsInf(c.slope, 0) || math.IsNaN(c.intercept) {

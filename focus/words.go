@@ -66,7 +66,8 @@ func (w *words) next() uint64 {
 	return w.slow()
 }
 
-// long is next for a word of ASCII that begins at i with the eight bytes x. It returns 0 when slow must decide.
+// long is next for a word of ASCII that begins at i with the eight bytes x. It returns 0 when slow
+// must decide.
 func (w *words) long(i int, x, letters uint64) uint64 {
 	hash := uint64(0)
 	for at := i; ; {
@@ -151,7 +152,8 @@ func (w *words) rune() (r rune, size int, kind runeKind) {
 	case c < utf8.RuneSelf:
 		kind = kindOf(rune(c), 1)
 		return lower(rune(c)), 1, kind
-	case c >= 0xd0 && c <= 0xd1 && w.at+1 < len(w.text) && w.text[w.at+1]&0xc0 == 0x80: // U+0400 to U+047F: Cyrillic
+	case c >= 0xd0 && c <= 0xd1 && w.at+1 < len(w.text) && w.text[w.at+1]&0xc0 == 0x80:
+		// U+0400 to U+047F: Cyrillic
 		r = rune(c&0x1f)<<6 | rune(w.text[w.at+1]&0x3f)
 		switch {
 		case r < 0x410:
@@ -236,8 +238,11 @@ func kindOf(r rune, size int) runeKind {
 		return between
 	case r == utf8.RuneError && size <= 1:
 		return between
-	case r < 0x0e00: // Latin, Greek, Cyrillic, Hebrew, Arabic, Indic: most of what is written with spaces
-	case r >= 0x4e00 && r < 0xa000, r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa, r >= 0xac00 && r <= 0xd7a3: // most of Han, kana, Hangul
+	case r < 0x0e00:
+		// Latin, Greek, Cyrillic, Hebrew, Arabic, Indic: most of what is written with spaces
+	case r >= 0x4e00 && r < 0xa000, r >= 0x3041 && r <= 0x3096, r >= 0x30a1 && r <= 0x30fa,
+		r >= 0xac00 && r <= 0xd7a3:
+		// most of Han, kana, Hangul
 		return alone
 	case r < 0x1100 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar),
 		r >= 0x1780 && r < 0x1800 && unicode.Is(unicode.Khmer, r),

@@ -43,9 +43,12 @@ func TestWords(t *testing.T) {
 
 // A word has the same hash wherever it stands, however it is written, and whichever path reads it.
 func TestWordsHaveOneHash(t *testing.T) {
-	for _, word := range []string{"x", "index", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghijklmnop", "abcdefghijklmnopqr", "größe", "индексированный", "索"} {
+	for _, word := range []string{"x", "index", "abcdefg", "abcdefgh", "abcdefghi", "abcdefghijklmnop",
+		"abcdefghijklmnopqr", "größe", "индексированный", "索"} {
 		seen := map[uint64]bool{}
-		for _, text := range []string{word, " " + word, word + " ", strings.ToUpper(word), "            " + word + "            ", "é " + word + " é", strings.Repeat("y ", 9) + word + "."} {
+		for _, text := range []string{word, " " + word, word + " ", strings.ToUpper(word),
+			"            " + word + "            ", "é " + word + " é",
+			strings.Repeat("y ", 9) + word + "."} {
 			list, hashes := split(text)
 			seen[hashes[slices.Index(list, word)]] = true
 		}
@@ -91,7 +94,8 @@ func plainly(text string) (list []string) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"one two", "ÀÉ", "a索b", "12345678 abcdefghijkl", "Команда\xd1", "Ѐѿҁ Ё"} {
+	for _, s := range []string{"one two", "ÀÉ", "a索b", "12345678 abcdefghijkl", "Команда\xd1",
+		"Ѐѿҁ Ё"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

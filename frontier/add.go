@@ -28,8 +28,8 @@ const (
 	// NotHolder: the partition is not held here, or is frozen. Nothing was
 	// changed; send the URL to the holder.
 	NotHolder
-	// Refused: it is not known, and was asked for once more; or it looks like a trap, and its host has used up its budget of
-	// such URLs. Counted as skipped; no record is made.
+	// Refused: it is not known, and was asked for once more; or it looks like a trap, and its host has
+	// used up its budget of such URLs. Counted as skipped; no record is made.
 	Refused
 )
 
@@ -86,7 +86,8 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.CookieCheck || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
+		if out[i] != NotHolder && (t.Again || t.CookieCheck || t.Via.Named() || !t.Claimed.IsZero() ||
+			!g.f.w.Cache.Has(keys[i]) || t.Anchor != "" && !g.f.w.Cache.Has(texts.Vote(keys[i], t))) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -98,7 +99,13 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 		case NotHolder:
 			continue
 		case Added:
-			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: layout.FingerprintOf(t.URL.String()), found: &missing})
+			cs = append(cs, candidate{
+				i:     i,
+				pg:    g.part(urls[i].Partition),
+				key:   keys[i],
+				fp:    layout.FingerprintOf(t.URL.String()),
+				found: &missing,
+			})
 		default:
 			out[i] = Known
 			known++
@@ -110,7 +117,8 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	g.confirm(urls, cs)
 	for i := range cs {
 		c := &cs[i]
-		c.more = c.found == &missing && i+1 < len(cs) && cs[i+1].found == &missing && urls[cs[i+1].i].Target.URL.Host() == urls[c.i].Target.URL.Host()
+		c.more = c.found == &missing && i+1 < len(cs) && cs[i+1].found == &missing &&
+			urls[cs[i+1].i].Target.URL.Host() == urls[c.i].Target.URL.Host()
 		if out[c.i] = c.pg.admitOne(&urls[c.i].Target, c); out[c.i] == Known {
 			known++
 		}
@@ -140,7 +148,8 @@ func (g group) cacheKeys(urls []crawl.Routed, out []Admission) []xxh3.Uint128 {
 			continue
 		}
 		out[i] = 0
-		keys[i] = g.f.w.Cache.Key(layout.Generation{Partition: s.Partition, Number: s.Generation}, urls[i].Target.URL.String())
+		keys[i] = g.f.w.Cache.Key(layout.Generation{Partition: s.Partition, Number: s.Generation},
+			urls[i].Target.URL.String())
 	}
 	return keys
 }
@@ -195,7 +204,8 @@ func (pg part) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
 			return lookup{probe: n, ok: true, rec: rec}
 		}
 	}
-	pg.Group.Fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", layout.ErrCorrupt, layout.MaxProbes, u))
+	pg.Group.Fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", layout.ErrCorrupt,
+		layout.MaxProbes, u))
 	return lookup{}
 }
 
@@ -272,7 +282,11 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.Mutated = true
 		return Refused
 	}
-	q := layout.QueueEntry{Probe: found.probe, Item: itemOf(t), Referrer: layout.ReferrerOf(t.From, host)}
+	q := layout.QueueEntry{
+		Probe:    found.probe,
+		Item:     itemOf(t),
+		Referrer: layout.ReferrerOf(t.From, host),
+	}
 	if o := pg.f.Order(); o != nil {
 		pg.score(o, t, e, &q)
 	}
@@ -282,7 +296,8 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	} else {
 		q.Item.Seq = pg.addEntry(host, e, q.Item.Band, entry, c.more)
 		rec := crawl.Record{Item: q.Item, State: crawl.Queued}
-		pg.Set(layout.AppendRecordKey(pg.Scratch(), host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+		pg.Set(layout.AppendRecordKey(pg.Scratch(), host, c.fp.Probe(found.probe)),
+			layout.EncodeRecord(&rec))
 	}
 	pg.countQueued(e, host, &q.Item)
 	pg.State.Counters.Seen++
@@ -338,7 +353,8 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	pg.withdraw(host, fp.Probe(found.probe), &rec)
 	etag, modified := rec.ETag, rec.LastModified
 	if rec.DepthCut && t.Depth < rec.Depth || t.CookieCheck {
-		etag, modified = "", "" // an answer 304 would not bring the links, or the page, that are wanted now
+		// an answer 304 would not bring the links, or the page, that are wanted now
+		etag, modified = "", ""
 	}
 	rec.Item = itemOf(t)
 	if t.OnlyKnown() {
@@ -347,10 +363,19 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
 	pg.take(pg.Host(host), host, &rec.Item)
-	pg.Set(layout.AppendQueueKey(pg.Scratch(), host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
-	pg.Set(layout.AppendRecordKey(pg.Scratch(), host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+	pg.Set(layout.AppendQueueKey(pg.Scratch(), host, rec.Band, rec.Seq),
+		layout.EncodeQueued(&rec.Item, true, found.probe))
+	pg.Set(layout.AppendRecordKey(pg.Scratch(), host, fp.Probe(found.probe)),
+		layout.EncodeRecord(&rec))
 }
 
 func itemOf(t *crawl.Target) crawl.Item {
-	return crawl.Item{URL: t.URL, Band: min(t.Band, crawl.Bands-1), Depth: t.Depth, Hops: t.Hops, Via: t.Via, Cookies: t.Cookies}
+	return crawl.Item{
+		URL:     t.URL,
+		Band:    min(t.Band, crawl.Bands-1),
+		Depth:   t.Depth,
+		Hops:    t.Hops,
+		Via:     t.Via,
+		Cookies: t.Cookies,
+	}
 }

@@ -35,8 +35,8 @@ func (r *running) changesAfter(at texts.Position) (out []string, to texts.Positi
 	return out, to
 }
 
-// TestTextsOfLinks: a page has the first text of each host that links to it, of few hosts; a text that comes later is a change; the
-// document changes beside them, and goes; a copy has the same.
+// TestTextsOfLinks: a page has the first text of each host that links to it, of few hosts; a text
+// that comes later is a change; the document changes beside them, and goes; a copy has the same.
 func TestTextsOfLinks(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, Options{})
@@ -63,9 +63,14 @@ func TestTextsOfLinks(t *testing.T) {
 		l := link(page)
 		l.Target.Again, l.Target.Via = true, crawl.ViaSeed
 		r.add(l)
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: status, Document: []byte(document)}}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   r.lease(0, "h1.p0.test"),
+			Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: status, Document: []byte(document)},
+		}))
 	}
-	r.add(linked(page, "http://h1.p0.test/", "first"), linked(page, "http://h1.p0.test/b", "its own host again"), linked(page, "http://b.test:81/", "of b"))
+	r.add(linked(page, "http://h1.p0.test/", "first"),
+		linked(page, "http://h1.p0.test/b", "its own host again"),
+		linked(page, "http://b.test:81/", "of b"))
 	expect() // without a document nothing is found
 	visit(200, "one")
 	expect(page + " one first|of b")
@@ -94,17 +99,25 @@ func TestTextsOfLinks(t *testing.T) {
 	expect(page + " three first|of b|of c|of d" + long)
 }
 
-// TestTextsOfLinksInOneGroup: links and the visit of their page in one transaction, and what a crash leaves.
+// TestTextsOfLinksInOneGroup: links and the visit of their page in one transaction, and what a
+// crash leaves.
 func TestTextsOfLinksInOneGroup(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		r.add(link("http://h1.p0.test/a"))
 		lease := r.lease(0, "h1.p0.test")
-		own := []crawl.Routed{linked("http://h1.p0.test/a", "http://h1.p0.test/a", "itself"), linked("http://h1.p0.test/b", "http://h1.p0.test/a", "another")}
+		own := []crawl.Routed{linked("http://h1.p0.test/a", "http://h1.p0.test/a", "itself"),
+			linked("http://h1.p0.test/b", "http://h1.p0.test/a", "another")}
 		outbox := []crawl.Routed{linked("http://h2.p5.test/", "http://h1.p0.test/a", "far away")}
-		r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 200, Document: []byte("one")}, Own: own, Outbox: outbox}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   lease,
+			Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 200, Document: []byte("one")},
+			Own:     own,
+			Outbox:  outbox,
+		}))
 		for range 2 {
-			if got, _ := r.changesAfter(texts.Position{}); !slices.Equal(got, []string{"http://h1.p0.test/a one itself"}) {
+			if got, _ := r.changesAfter(texts.Position{}); !slices.Equal(got,
+				[]string{"http://h1.p0.test/a one itself"}) {
 				t.Errorf("%q", got)
 			}
 			waiting, err := r.Outbox(0, layout.OutboxKey{}, 10)

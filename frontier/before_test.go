@@ -17,8 +17,8 @@ import (
 	"crawlnode/frontier/storage/storagetest"
 )
 
-// TestBeforeCommit: nothing is written before what has to come first, small changes go on without it, a full disk there makes the others
-// wait, and another error ends the frontier.
+// TestBeforeCommit: nothing is written before what has to come first, small changes go on without
+// it, a full disk there makes the others wait, and another error ends the frontier.
 //
 //race:meets
 func TestBeforeCommit(t *testing.T) {
@@ -73,7 +73,8 @@ func TestBeforeCommit(t *testing.T) {
 	}
 }
 
-// fullBefore is a frontier whose changes have to wait for another full disk while full is set. Each of its answers of then is told to asked.
+// fullBefore is a frontier whose changes have to wait for another full disk while full is set. Each
+// of its answers of then is told to asked.
 type fullBefore struct {
 	*running
 	full  atomic.Bool
@@ -82,20 +83,22 @@ type fullBefore struct {
 
 func startFullBefore(t *testing.T, hosts int) *fullBefore {
 	f := &fullBefore{asked: make(chan struct{}, 1)}
-	f.running = startHolding(t, storage.NewMemory(), hosts, commit.Options{Node: "n2", BeforeCommit: func() error {
-		if !f.full.Load() {
-			return nil
-		}
-		select {
-		case f.asked <- struct{}{}:
-		default: // one is enough
-		}
-		return fmt.Errorf("write to a file: %w", syscall.EDQUOT)
-	}})
+	f.running = startHolding(t, storage.NewMemory(), hosts,
+		commit.Options{Node: "n2", BeforeCommit: func() error {
+			if !f.full.Load() {
+				return nil
+			}
+			select {
+			case f.asked <- struct{}{}:
+			default: // one is enough
+			}
+			return fmt.Errorf("write to a file: %w", syscall.EDQUOT)
+		}})
 	return f
 }
 
-// importBefore imports a partition of a URL into a frontier, whose mutations of a second one have come.
+// importBefore imports a partition of a URL into a frontier, whose mutations of a second one have
+// come.
 func importBefore(t *testing.T) (from *running, to *fullBefore, i *Import, ms []Mutation) {
 	from = startHolding(t, storage.NewMemory(), 2, commit.Options{Node: "n1"})
 	to = startFullBefore(t, 0)
@@ -106,7 +109,8 @@ func importBefore(t *testing.T) (from *running, to *fullBefore, i *Import, ms []
 	defer e.Close()
 	i, err = to.BeginImport(t.Context(), 1)
 	to.must(err)
-	from.must(e.Snapshot(t.Context(), 300, func(entries []storage.Entry) error { return i.Put(t.Context(), entries) }))
+	from.must(e.Snapshot(t.Context(), 300,
+		func(entries []storage.Entry) error { return i.Put(t.Context(), entries) }))
 	from.add(link("http://h1.p1.test/1"))
 	for _, m := range tail.take() {
 		ms = append(ms, m.Mutation)
@@ -114,8 +118,8 @@ func importBefore(t *testing.T) (from *running, to *fullBefore, i *Import, ms []
 	return from, to, i, ms
 }
 
-// TestImportWaitsBeforeCommit: what an import does is done once, although it waits for space before it. A copy whose books know a
-// mutation that its entries lack would lose URLs (I2).
+// TestImportWaitsBeforeCommit: what an import does is done once, although it waits for space before
+// it. A copy whose books know a mutation that its entries lack would lose URLs (I2).
 //
 //race:meets
 func TestImportWaitsBeforeCommit(t *testing.T) {
@@ -144,9 +148,16 @@ func TestVotesGoOnBeforeCommit(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var added sync.WaitGroup
 	for n := range 50 {
-		added.Go(func() { _, _ = f.Add(ctx, []crawl.Routed{link(fmt.Sprintf("http://h1.p1.test/%d", n))}) })
-		limited, stop := context.WithTimeout(t.Context(), time.Minute) // patience: nothing frees the additions
-		if err := f.PutSets(limited, []layout.SetRecord{{Partition: 1, Epoch: crawl.Epoch(n + 1), Version: 1, Members: []crawl.NodeID{"n2"}}}); err != nil {
+		added.Go(
+			func() { _, _ = f.Add(ctx, []crawl.Routed{link(fmt.Sprintf("http://h1.p1.test/%d", n))}) })
+		// patience: nothing frees the additions
+		limited, stop := context.WithTimeout(t.Context(), time.Minute)
+		if err := f.PutSets(limited, []layout.SetRecord{{
+			Partition: 1,
+			Epoch:     crawl.Epoch(n + 1),
+			Version:   1,
+			Members:   []crawl.NodeID{"n2"},
+		}}); err != nil {
 			t.Errorf("vote %d beside additions that wait: %v", n, err)
 		}
 		stop()

@@ -42,7 +42,8 @@ func page(n int) []crawl.Routed {
 		if i >= 7 {
 			k = (i * 37) % (round*7 + 7)
 		}
-		links = append(links, link(fmt.Sprintf("http://h%d.p%d.test/section/%d/page-%d.html", host, host%8, k%10, k)))
+		links = append(links,
+			link(fmt.Sprintf("http://h%d.p%d.test/section/%d/page-%d.html", host, host%8, k%10, k)))
 	}
 	return links
 }
@@ -57,7 +58,12 @@ func BenchmarkComplete(b *testing.B) {
 				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
 				r.add(seed)
 				it := r.record(seed.Target.URL.String()).Item
-				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
+				cs = append(cs, Completion{Lease: crawl.Lease{
+					Partition: seed.Partition,
+					Epoch:     1,
+					Host:      layout.HostOf(it.URL),
+					Item:      it,
+				}, Outcome: fetched, Own: page(n)})
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -181,7 +187,11 @@ func BenchmarkOutbox(b *testing.B) {
 		seed := link(fmt.Sprintf("http://h%d.p0.test/%d", n%benchHosts, n))
 		r.add(seed)
 		it := r.record(seed.Target.URL.String()).Item
-		cs = append(cs, Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Outbox: links})
+		cs = append(cs, Completion{
+			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: layout.HostOf(it.URL), Item: it},
+			Outcome: fetched,
+			Outbox:  links,
+		})
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -210,7 +220,8 @@ func BenchmarkNewHosts(b *testing.B) {
 	}
 	urls := make([]crawl.Routed, 0, b.N)
 	for n := range b.N {
-		urls = append(urls, link(fmt.Sprintf("http://h%d.p%d.test/section-%d/a-page-with-a-name-%d.html", n, n*7%partitions, n%7, n)))
+		urls = append(urls, link(fmt.Sprintf("http://h%d.p%d.test/section-%d/a-page-with-a-name-%d.html",
+			n, n*7%partitions, n%7, n)))
 		urls[n].Target.Via, urls[n].Target.Depth, urls[n].Target.Band = crawl.ViaSeed, 0, 0
 	}
 	b.ReportAllocs()
@@ -231,8 +242,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkCites is what importance adds to a page with 40 links, 8 of them to other partitions: its
-// log entry, its part of a fold, and of credits on their way.
+// BenchmarkCites is what importance adds to a page with 40 links, 8 of them to other partitions:
+// its log entry, its part of a fold, and of credits on their way.
 func BenchmarkCites(b *testing.B) {
 	for _, how := range []string{"off", "on", "ordered", "alone"} {
 		b.Run(how, func(b *testing.B) {
@@ -253,7 +264,12 @@ func BenchmarkCites(b *testing.B) {
 				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
 				r.add(seed)
 				it := r.record(seed.Target.URL.String()).Item
-				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
+				cs = append(cs, Completion{Lease: crawl.Lease{
+					Partition: seed.Partition,
+					Epoch:     1,
+					Host:      layout.HostOf(it.URL),
+					Item:      it,
+				}, Outcome: fetched, Own: page(n)})
 			}
 			cpu := processorTime(b)
 			b.ResetTimer()
@@ -312,7 +328,8 @@ func BenchmarkRaise(b *testing.B) {
 	for n := range b.N {
 		l := link(fmt.Sprintf("http://h%d.p%d.test/page/%d", n%benchHosts, n%benchHosts%8, n))
 		links = append(links, l)
-		rises[l.Partition] = append(rises[l.Partition], order.Rise{URL: layout.NumberOf(l.Target.URL), Link: 0.5})
+		rises[l.Partition] = append(rises[l.Partition],
+			order.Rise{URL: layout.NumberOf(l.Target.URL), Link: 0.5})
 	}
 	for from := 0; from < len(links); from += 2_000 {
 		r.add(links[from:min(from+2_000, len(links))]...)

@@ -11,7 +11,8 @@ import (
 	"crawlnode/frontier/storage/storagetest"
 )
 
-// TestBlock: a block outlives crashes and what is written of its host otherwise, and moves the host in the wake index.
+// TestBlock: a block outlives crashes and what is written of its host otherwise, and moves the host
+// in the wake index.
 func TestBlock(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})
@@ -24,7 +25,8 @@ func TestBlock(t *testing.T) {
 			t.Errorf("a foreign host: %v", err)
 		}
 		r.must(r.Block(t.Context(), 0, host, day.Add(time.Hour)))
-		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: host, State: crawl.HostState{Requests: 1, Lease: 7, NotBefore: day}}}))
+		r.must(r.Park(t.Context(), []Parked{
+			{Partition: 0, Host: host, State: crawl.HostState{Requests: 1, Lease: 7, NotBefore: day}}}))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		at := func() (blocked, wake time.Time) {
@@ -35,7 +37,8 @@ func TestBlock(t *testing.T) {
 			}
 			return s.BlockedUntil, waits[0].NotBefore
 		}
-		if blocked, wake := at(); blocked.Sub(day.Add(time.Hour)).Abs() > time.Minute || wake.Sub(blocked).Abs() > time.Second {
+		if blocked, wake := at(); blocked.Sub(day.Add(time.Hour)).Abs() > time.Minute ||
+			wake.Sub(blocked).Abs() > time.Second {
 			t.Errorf("blocked until %v, in the wake index at %v", blocked, wake)
 		}
 		r.must(r.Block(t.Context(), 0, host, time.Time{}))

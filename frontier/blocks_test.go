@@ -97,14 +97,19 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// TestBlocksInAnyOrder has the URLs of blocks leave them in any order, be tried again and come nearer to a seed, and
-// compares with lists: so more blocks are open than a host's entry may have, and URLs with keys of their own go back.
+// TestBlocksInAnyOrder has the URLs of blocks leave them in any order, be tried again and come
+// nearer to a seed, and compares with lists: so more blocks are open than a host's entry may have,
+// and URLs with keys of their own go back.
 func TestBlocksInAnyOrder(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			kv, reopen := storagetest.OpenMemory(t)
-			b := blocksWorld{running: startHolding(t, kv, 1, commit.Options{CacheEntries: 64}), rng: rand.New(rand.NewPCG(seed, 15)), attempts: map[string]int{}}
+			b := blocksWorld{
+				running:  startHolding(t, kv, 1, commit.Options{CacheEntries: 64}),
+				rng:      rand.New(rand.NewPCG(seed, 15)),
+				attempts: map[string]int{},
+			}
 			for range 60 {
 				b.step()
 				b.check()
@@ -151,8 +156,11 @@ func (b *blocksWorld) step() {
 		b.complete(items)
 	case 2:
 		for i := range items {
-			b.must(b.Complete(b.t.Context(), Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]}, RetryAt: time.Now().Add(time.Minute),
-				Outcome: crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "timeout"}}))
+			b.must(b.Complete(b.t.Context(), Completion{
+				Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]},
+				RetryAt: time.Now().Add(time.Minute),
+				Outcome: crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "timeout"},
+			}))
 			b.attempts[items[i].URL.String()]++
 		}
 	default:
@@ -166,9 +174,15 @@ func (b *blocksWorld) step() {
 
 func (b *blocksWorld) complete(items []crawl.Item) {
 	for i := range items {
-		b.must(b.Complete(b.t.Context(), Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]}, Outcome: fetched}))
+		b.must(b.Complete(b.t.Context(), Completion{
+			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]},
+			Outcome: fetched,
+		}))
 		delete(b.attempts, items[i].URL.String())
-		err := b.Complete(b.t.Context(), Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]}, Outcome: fetched})
+		err := b.Complete(b.t.Context(), Completion{
+			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: blocksHost, Item: items[i]},
+			Outcome: fetched,
+		})
 		if err == nil {
 			b.t.Fatalf("%s was completed twice", items[i].URL)
 		}
@@ -182,7 +196,8 @@ func (b *blocksWorld) compare() {
 	got := map[string]int{}
 	for i := range items {
 		got[items[i].URL.String()] = items[i].Attempts
-		if rec := b.record(items[i].URL.String()); rec.State != crawl.Queued || rec.Attempts != items[i].Attempts || rec.Band != items[i].Band || rec.Seq != items[i].Seq {
+		if rec := b.record(items[i].URL.String()); rec.State != crawl.Queued ||
+			rec.Attempts != items[i].Attempts || rec.Band != items[i].Band || rec.Seq != items[i].Seq {
 			b.t.Fatalf("the record of %+v is %+v", items[i], rec)
 		}
 	}

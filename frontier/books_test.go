@@ -12,8 +12,9 @@ import (
 	"crawlnode/frontier/storage/storagetest"
 )
 
-// TestBooksInSlots changes partitions in commits of few and of many until each slot of books was written more than once,
-// with restarts, crashes, copies and a change of hands between. After each of these, all must be as before.
+// TestBooksInSlots changes partitions in commits of few and of many until each slot of books was
+// written more than once, with restarts, crashes, copies and a change of hands between. After each
+// of these, all must be as before.
 func TestBooksInSlots(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const partitions = 16
@@ -44,12 +45,14 @@ func TestBooksInSlots(t *testing.T) {
 			}
 			r = r.crash(reopen, commit.Options{})
 			for _, m := range before {
-				if got := metaOf(t, r, m.Partition); got.Seq != m.Seq || got.Counters != m.Counters || got.Suspect {
+				if got := metaOf(t, r, m.Partition); got.Seq != m.Seq || got.Counters != m.Counters ||
+					got.Suspect {
 					t.Fatalf("round %d: partition %d is %+v, was %+v", round, m.Partition, got, m)
 				}
 			}
 		}
-		if n := len(storagetest.Dump(t, r.w.KV, string(layout.NodeKey(layout.NodeBooks)))); n != layout.BooksSlots {
+		if n := len(storagetest.Dump(t, r.w.KV, string(layout.NodeKey(layout.NodeBooks)))); n !=
+			layout.BooksSlots {
 			t.Errorf("%d slots were used of %d", n, layout.BooksSlots)
 		}
 		if got := r.Totals().Seen; got != int64(added) {

@@ -40,7 +40,8 @@ func TestListOfChanges(t *testing.T) {
 		} {
 			var got []string
 			q := crawl.URLQuery{Changed: true, Since: c.since}
-			for _, l := range r.listAll(0, q, listing.Budget{Lines: 2, Bytes: 1 << 20}, func() *running { return r }) {
+			for _, l := range r.listAll(0, q, listing.Budget{Lines: 2, Bytes: 1 << 20},
+				func() *running { return r }) {
 				name := string(l.Host[:len(l.Host)-len(".p0.test")])
 				got = append(got, fmt.Sprint(name, " ", int(l.ChangedAt.Sub(day).Hours())))
 			}
@@ -66,9 +67,11 @@ func TestBrokenLinks(t *testing.T) {
 		guessed.Target.Via = crawl.ViaSitemapFile
 		r.add(link(page))
 		r.visit(0, "h1.p0.test", fetched)
-		r.add(from("http://h1.p0.test/404", page), from("http://h2.p0.test/500", there), link("http://h3.p0.test/seed"),
+		r.add(from("http://h1.p0.test/404", page), from("http://h2.p0.test/500", there),
+			link("http://h3.p0.test/seed"),
 			from("http://h4.p0.test/dead", page), from("http://h5.p0.test/fine", page), guessed,
-			from("http://h7.p0.test/guess", page), from("http://h8.p0.test/inline", there), from("http://h9.p0.test/secret", page))
+			from("http://h7.p0.test/guess", page), from("http://h8.p0.test/inline", there),
+			from("http://h9.p0.test/secret", page))
 		answers := func(host string, status int) {
 			o := fetched
 			o.Status = status
@@ -87,7 +90,8 @@ func TestBrokenLinks(t *testing.T) {
 		dead("h9.p0.test", "robots.txt of http://h9.p0.test says Disallow: /", crawl.Refused)
 		list := func(q crawl.URLQuery) map[string]string {
 			got := map[string]string{}
-			for _, l := range r.listAll(0, q, listing.Budget{Lines: 2, Bytes: 1 << 20}, func() *running { return r }) {
+			for _, l := range r.listAll(0, q, listing.Budget{Lines: 2, Bytes: 1 << 20},
+				func() *running { return r }) {
 				got[l.URL] = "-"
 				if l.Referrer != nil {
 					got[l.URL] = *l.Referrer
@@ -102,11 +106,13 @@ func TestBrokenLinks(t *testing.T) {
 				"http://h3.p0.test/seed": "-", "http://h4.p0.test/dead": page,
 			})
 		}
-		storagetest.Compare(t, "given up", list(crawl.URLQuery{State: crawl.ListFailed}), map[string]string{
-			"http://h4.p0.test/dead": "-", "http://h7.p0.test/guess": "-",
-		})
-		storagetest.Compare(t, "queued", list(crawl.URLQuery{State: crawl.ListQueued, Referrer: true}), map[string]string{
-			"http://h8.p0.test/inline": there,
-		})
+		storagetest.Compare(t, "given up", list(crawl.URLQuery{State: crawl.ListFailed}),
+			map[string]string{
+				"http://h4.p0.test/dead": "-", "http://h7.p0.test/guess": "-",
+			})
+		storagetest.Compare(t, "queued", list(crawl.URLQuery{State: crawl.ListQueued, Referrer: true}),
+			map[string]string{
+				"http://h8.p0.test/inline": there,
+			})
 	})
 }

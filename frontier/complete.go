@@ -51,8 +51,8 @@ type Completion struct {
 // A URL that is still queued, or tried again, keeps its place and its number
 // in the queue; Attempts and NotBefore of its Item are brought up to date in
 // the store. So a chain of Load calls does not return it a second time: who
-// leased it keeps it. The lease of a URL that was moved to a better band meanwhile (see Raise) is as
-// good as before.
+// leased it keeps it. The lease of a URL that was moved to a better band meanwhile (see Raise) is
+// as good as before.
 //
 // Own links whose partition is no longer held here go to the outbox, as do those to
 // other partitions while the page's own is copied to another node. When
@@ -65,7 +65,8 @@ func (f *Frontier) Complete(ctx context.Context, c Completion) error {
 		err = f.change(ctx, func(g group) error { return g.complete(&c) })
 	}
 	if err != nil {
-		return fmt.Errorf("frontier: completing %s in partition %d: %w", c.Lease.Item.URL, c.Lease.Partition, err)
+		return fmt.Errorf("frontier: completing %s in partition %d: %w", c.Lease.Item.URL,
+			c.Lease.Partition, err)
 	}
 	return nil
 }
@@ -98,7 +99,8 @@ func (f *Frontier) addExcess(ctx context.Context, c *Completion) error {
 func (g group) leased(l *crawl.Lease) (part, error) {
 	pg := g.part(l.Partition)
 	if !pg.State.Serves() || pg.State.Epoch != l.Epoch {
-		return part{}, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d", commit.ErrNotHolder, pg.State.State, pg.State.Epoch, l.Epoch)
+		return part{}, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d",
+			commit.ErrNotHolder, pg.State.State, pg.State.Epoch, l.Epoch)
 	}
 	return pg, nil
 }
@@ -125,7 +127,8 @@ func (pg part) links(own, outbox []crawl.Routed) {
 // of theirs may be elsewhere, and know of the links later than the page's knows that it
 // is done: the page's outbox goes with it.
 func (pg part) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
-	if p := pg.State.Partition; len(pg.Live.Sinks) == 0 || !slices.ContainsFunc(own, func(l crawl.Routed) bool { return l.Partition != p }) {
+	if p := pg.State.Partition; len(pg.Live.Sinks) == 0 ||
+		!slices.ContainsFunc(own, func(l crawl.Routed) bool { return l.Partition != p }) {
 		return own, nil
 	}
 	for _, l := range own {
@@ -245,7 +248,8 @@ func (pg part) completeHost(host crawl.Host, c *Completion) {
 	if jar := c.Outcome.HostCookies; jar != nil {
 		pg.setCookies(host, *jar)
 	}
-	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
+	if r := c.Outcome.Robots; r != nil &&
+		(c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
 		pg.setRobots(host, e, r)
 	}
 }
@@ -267,7 +271,8 @@ func (pg part) setState(h *commit.Host, s crawl.HostState) {
 	} else if was && !is {
 		pg.State.Counters.HostsWalled--
 	}
-	s.Suspicious, s.NearStreak, s.BlockedUntil = h.HostState.Suspicious, h.HostState.NearStreak, h.HostState.BlockedUntil
+	s.Suspicious, s.NearStreak, s.BlockedUntil = h.HostState.Suspicious, h.HostState.NearStreak,
+		h.HostState.BlockedUntil
 	s.AskedDelay = h.HostState.AskedDelay
 	h.HostState = s
 }
@@ -287,7 +292,13 @@ func (pg part) setRobots(host crawl.Host, e *commit.Host, r *crawl.Robots) {
 }
 
 // finalise takes a URL out of the queue and writes its record.
-func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState, weight float64) {
+func (pg part) finalise(
+	host crawl.Host,
+	q *layout.QueueEntry,
+	o *crawl.Outcome,
+	state crawl.RecordState,
+	weight float64,
+) {
 	rec := result.Record(q, o, state)
 	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
 	key := layout.AppendRecordKey(nil, host, fp)
@@ -374,7 +385,8 @@ func (pg part) count(o *crawl.Outcome) {
 	for i, n := range o.Skipped {
 		c.Skipped[i] += n
 	}
-	if o.Kind == crawl.RobotsFetched || o.Kind == crawl.RobotsPending && o.Status != 0 || o.Kind == crawl.HostFailed && o.Robots != nil {
+	if o.Kind == crawl.RobotsFetched || o.Kind == crawl.RobotsPending && o.Status != 0 ||
+		o.Kind == crawl.HostFailed && o.Robots != nil {
 		c.Robots++
 	}
 	if o.Archive != (crawl.ArchiveRef{}) {

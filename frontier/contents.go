@@ -41,7 +41,10 @@ func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, b
 	return o, ok, nil
 }
 
-func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
+func (f *Frontier) content(
+	p crawl.Partition,
+	d crawl.Digest,
+) (o crawl.Original, ok bool, err error) {
 	gen, fl, held := f.w.WhereContents(p)
 	switch {
 	case !held:

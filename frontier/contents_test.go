@@ -15,7 +15,12 @@ import (
 
 // payload is the n-th of a partition, in the order in which hashes would come.
 func payload(p crawl.Partition, n int) Content {
-	c := Content{Partition: p, Original: crawl.Original{Record: [16]byte{byte(n)}, Node: "n1", URL: fmt.Sprintf("http://h1.p0.test/%d", n), FetchedAt: day}}
+	c := Content{Partition: p, Original: crawl.Original{
+		Record:    [16]byte{byte(n)},
+		Node:      "n1",
+		URL:       fmt.Sprintf("http://h1.p0.test/%d", n),
+		FetchedAt: day,
+	}}
 	binary.BigEndian.PutUint64(c.Digest[:], uint64(n+1)*0x9e3779b97f4a7c15)
 	return c
 }
@@ -59,7 +64,8 @@ func TestContents(t *testing.T) {
 		r.must(r.NoteContents(t.Context(), []Content{again}))
 		r.add(link("http://h1.p0.test/"))
 		second := payload(1, 1)
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Contents: []Content{second}}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Contents: []Content{second}}))
 		r = r.crash(reopen, o)
 		for _, c := range []Content{first, second} {
 			if got, known, err := r.Content(1, c.Digest); err != nil || !known || got != c.Original {
@@ -143,7 +149,8 @@ func TestNearStreak(t *testing.T) {
 			if want := n % (nearStreak + 2); err != nil || s.NearStreak != want {
 				t.Fatalf("%s: a streak of %d after %d pages, want %d (%v)", c.name, s.NearStreak, n, want, err)
 			}
-			if want := c.suspicious * int64(max(0, min(n, nearStreak+1)-nearStreak+1)); s.Suspicious != want {
+			if want := c.suspicious *
+				int64(max(0, min(n, nearStreak+1)-nearStreak+1)); s.Suspicious != want {
 				t.Errorf("%s: %d URLs count as a trap after %d pages, want %d", c.name, s.Suspicious, n, want)
 			}
 		}
@@ -154,7 +161,8 @@ func TestNearStreak(t *testing.T) {
 func TestHostOfText(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"http://a.test/": "a.test", "https://a.test:8443/x?y": "a.test", "http://[::1]:80/": "[::1]", "http://[::1]/": "[::1]", "http://a.test?x:1": "a.test",
+		"http://a.test/": "a.test", "https://a.test:8443/x?y": "a.test", "http://[::1]:80/": "[::1]",
+		"http://[::1]/": "[::1]", "http://a.test?x:1": "a.test",
 	} {
 		if got := hostOfText(url); got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)

@@ -32,7 +32,8 @@ func BenchmarkHostJars(b *testing.B) {
 		written := 0
 		var batch []storage.Entry
 		for i := range hosts {
-			jar := fmt.Sprintf("sid=%s; Path=/; Secure\n_ga=GA1.2.%s; Path=/; Domain=example%d.test; Expires=Sat, 01 Jan 2028 00:00:00 GMT\nlang=en; Path=/",
+			jar := fmt.Sprintf("sid=%s; Path=/; Secure\n_ga=GA1.2.%s; Path=/; Domain=example%d.test; "+
+				"Expires=Sat, 01 Jan 2028 00:00:00 GMT\nlang=en; Path=/",
 				rand.Text(), rand.Text(), i)
 			written += len(jar)
 			if batch = append(batch, storage.Entry{Key: key(i), Value: []byte(jar)}); len(batch) == 1000 {

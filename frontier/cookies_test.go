@@ -10,8 +10,8 @@ import (
 )
 
 // TestCookieCheck: a redirect that sets cookies leads back to a page that has answered with a
-// redirect itself; the page is then fetched once more, with them. They survive a crash, and end with
-// the page. A page that was delivered is not fetched again.
+// redirect itself; the page is then fetched once more, with them. They survive a crash, and end
+// with the page. A page that was delivered is not fetched again.
 func TestCookieCheck(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const page = "http://h1.p0.test/"
@@ -21,22 +21,26 @@ func TestCookieCheck(t *testing.T) {
 			t.Helper()
 			o := fetched
 			o.Status = status
-			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o, Own: own}))
+			r.must(r.Complete(t.Context(),
+				Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o, Own: own}))
 		}
 		with := func(url, cookies string) crawl.Routed {
 			l := link(url)
-			l.Target.Via, l.Target.Hops, l.Target.Cookies, l.Target.CookieCheck = crawl.ViaRedirect, 1, cookies, true
+			l.Target.Via, l.Target.Hops, l.Target.Cookies, l.Target.CookieCheck = crawl.ViaRedirect, 1,
+				cookies, true
 			return l
 		}
 		complete(302, with(page, "k=1; Path=/")) // to itself, in the transaction in which it is done
 		r = r.crash(reopen, commit.Options{})
 		lease := r.lease(0, "h1.p0.test")
-		if lease.Item.Cookies != "k=1; Path=/" || lease.Item.Hops != 1 || lease.Item.URL.String() != page {
+		if lease.Item.Cookies != "k=1; Path=/" || lease.Item.Hops != 1 ||
+			lease.Item.URL.String() != page {
 			t.Fatalf("the page waits as %+v", lease.Item)
 		}
 		complete(302, with("http://h1.p0.test/check", "k=1; Path=/")) // and over another page
 		complete(302, with(page, "k=1; Path=/\nl=2; Path=/"))
-		if got := r.lease(0, "h1.p0.test").Item; got.Cookies != "k=1; Path=/\nl=2; Path=/" || got.URL.String() != page {
+		if got := r.lease(0, "h1.p0.test").Item; got.Cookies != "k=1; Path=/\nl=2; Path=/" ||
+			got.URL.String() != page {
 			t.Fatalf("the page waits as %+v", got)
 		}
 		complete(200, with(page, "k=3; Path=/"))
@@ -51,8 +55,8 @@ func TestCookieCheck(t *testing.T) {
 	})
 }
 
-// TestHostCookies: a host's jar is written with the outcome of a visit, survives a crash, and ends when it
-// is empty. It does not disturb the robots entries beside it.
+// TestHostCookies: a host's jar is written with the outcome of a visit, survives a crash, and ends
+// when it is empty. It does not disturb the robots entries beside it.
 func TestHostCookies(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})

@@ -22,12 +22,13 @@ func (f *Frontier) ApplyCopies(ctx context.Context, ms []CopyMutation) []error {
 	for from := 0; from < len(ms); {
 		n, entries, size := f.w.Budget.CutMutations(ms[from:])
 		piece, out := ms[from:from+n], errs[from:from+n]
-		err := f.do(ctx, &commit.Request{Entries: entries, Bytes: size, Patient: true, Apply: f.in(func(g group) error {
-			for i := range piece {
-				out[i] = g.follow(&piece[i])
-			}
-			return nil
-		})})
+		err := f.do(ctx,
+			&commit.Request{Entries: entries, Bytes: size, Patient: true, Apply: f.in(func(g group) error {
+				for i := range piece {
+					out[i] = g.follow(&piece[i])
+				}
+				return nil
+			})})
 		if err != nil {
 			for i := from; i < len(ms); i++ {
 				errs[i] = copyError(ms[i].Partition, err)
@@ -49,7 +50,8 @@ func (g group) follow(m *CopyMutation) error {
 	s := &pg.State
 	switch {
 	case s.State != layout.Copy || s.Epoch != m.Epoch || s.Suspect:
-		return copyError(m.Partition, fmt.Errorf("%w: it is %s, the mutation is of epoch %d", ErrNotCopy, s, m.Epoch))
+		return copyError(m.Partition,
+			fmt.Errorf("%w: it is %s, the mutation is of epoch %d", ErrNotCopy, s, m.Epoch))
 	case m.Seq <= s.Seq:
 		return nil
 	case m.Seq != s.Seq+1:
@@ -68,13 +70,21 @@ func (g group) follow(m *CopyMutation) error {
 // AdoptCopy lets a copy that is exactly at (fromEpoch, seq) follow the holder
 // of toEpoch, which went on from there. It is idempotent. When the copy is anywhere
 // else, it fails with an ErrGap that describes the copy.
-func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch crawl.Epoch, seq crawl.Seq, toEpoch crawl.Epoch) error {
+func (f *Frontier) AdoptCopy(
+	ctx context.Context,
+	p crawl.Partition,
+	fromEpoch crawl.Epoch,
+	seq crawl.Seq,
+	toEpoch crawl.Epoch,
+) error {
 	err := f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
 		s := &pg.State
 		switch {
-		case s.State != layout.Copy || s.Suspect || s.Seq != seq || s.Epoch != fromEpoch && s.Epoch != toEpoch:
-			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s, fromEpoch, seq)
+		case s.State != layout.Copy || s.Suspect || s.Seq != seq ||
+			s.Epoch != fromEpoch && s.Epoch != toEpoch:
+			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s,
+				fromEpoch, seq)
 		case toEpoch < s.Epoch:
 			return fmt.Errorf("%w: epoch %d is below %d", ErrGap, toEpoch, s.Epoch)
 		case s.Epoch != toEpoch || s.Unsure:

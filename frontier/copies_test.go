@@ -25,7 +25,8 @@ func (r *running) replicate(from *running, p crawl.Partition) *caught {
 	defer e.Close()
 	i, err := r.BeginImport(r.t.Context(), p)
 	r.must(err)
-	r.must(e.Snapshot(r.t.Context(), 1<<20, func(es []storage.Entry) error { return i.Put(r.t.Context(), es) }))
+	r.must(e.Snapshot(r.t.Context(), 1<<20,
+		func(es []storage.Entry) error { return i.Put(r.t.Context(), es) }))
 	r.must(i.CommitCopy(r.t.Context(), e.Epoch()))
 	return tail
 }
@@ -59,10 +60,25 @@ func TestApplyCopies(t *testing.T) {
 			{"a gap in one, another goes on", []CopyMutation{a[1], b[0], a[2]}, []error{ErrGap, nil, ErrGap}},
 			{"no copy, another epoch", []CopyMutation{stranger, later}, []error{ErrNotCopy, ErrNotCopy}},
 			{"in order, with a repeat", []CopyMutation{a[0], a[0], a[1]}, []error{nil, nil, nil}},
-			{"a false number, and one behind it", []CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}}, []error{layout.ErrCorrupt, ErrGap}},
-			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: []storage.Entry{{Key: []byte("u"), Value: []byte{1}}}}}}, []error{layout.ErrCorrupt}},
-			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...)}}}, []error{layout.ErrCorrupt}},
-			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{storage.ErrTooBig}},
+			{"a false number, and one behind it",
+				[]CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}},
+				[]error{layout.ErrCorrupt, ErrGap}},
+			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch:   1,
+				Seq:     3,
+				Entries: []storage.Entry{{Key: []byte("u"), Value: []byte{1}}},
+			}}}, []error{layout.ErrCorrupt}},
+			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch:   1,
+				Seq:     3,
+				Entries: append([]storage.Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...),
+			}}}, []error{layout.ErrCorrupt}},
+			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{
+				Epoch: 1,
+				Seq:   3,
+				Entries: append([]storage.Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}},
+					a[2].Entries...),
+			}}}, []error{storage.ErrTooBig}},
 			{"the rest", []CopyMutation{b[1], a[2], b[2]}, []error{nil, nil, nil}},
 		}
 		for _, test := range tests {
@@ -76,7 +92,8 @@ func TestApplyCopies(t *testing.T) {
 			for p := range crawl.Partition(2) {
 				storagetest.Compare(t, "content", content(t, r, p), content(t, holder, p))
 				want, _ := holder.Meta(p)
-				if m, _ := r.Meta(p); m.State != layout.Copy || m.Seq != want.Seq || m.Counters != want.Counters {
+				if m, _ := r.Meta(p); m.State != layout.Copy || m.Seq != want.Seq ||
+					m.Counters != want.Counters {
 					t.Errorf("round %d: meta = %+v, want what %+v is", round, m, want)
 				}
 			}
@@ -126,7 +143,8 @@ func TestAdoptCopy(t *testing.T) {
 				t.Errorf("adopted as %+v: %v", bad, err)
 			}
 		}
-		if err := r.AdoptCopy(t.Context(), 0, 9, 9, 9); !strings.Contains(err.Error(), fmt.Sprintf("copy of epoch 1 at mutation %d", before.Seq)) {
+		if err := r.AdoptCopy(t.Context(), 0, 9, 9, 9); !strings.Contains(err.Error(),
+			fmt.Sprintf("copy of epoch 1 at mutation %d", before.Seq)) {
 			t.Errorf("the error does not say what is here: %v", err)
 		}
 		for range 2 { // again, as by a repeated call
@@ -141,7 +159,8 @@ func TestAdoptCopy(t *testing.T) {
 			t.Errorf("adopted behind a mutation: %v", err)
 		}
 		r.must(r.promote(0, 7))
-		if got := r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/new"), link("http://h1.p0.test/old")); got[0] != Known || got[1] != Known || got[2] != Added {
+		if got := r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/new"),
+			link("http://h1.p0.test/old")); got[0] != Known || got[1] != Known || got[2] != Added {
 			t.Errorf("admissions = %v", got)
 		}
 		r.check()
@@ -175,7 +194,11 @@ func TestYield(t *testing.T) {
 		other.add(link("http://h2.p0.test/tail"))
 		r.applyAll(tail.take())
 		r.must(r.promote(0, 2))
-		for raw, want := range map[string]Admission{"http://h1.p0.test/mine": Added, "http://h1.p0.test/theirs": Known, "http://h2.p0.test/tail": Known} {
+		for raw, want := range map[string]Admission{
+			"http://h1.p0.test/mine":   Added,
+			"http://h1.p0.test/theirs": Known,
+			"http://h2.p0.test/tail":   Known,
+		} {
 			if got := r.add(link(raw)); got[0] != want {
 				t.Errorf("%s is %v, want %v", raw, got[0], want)
 			}
@@ -225,13 +248,17 @@ func TestTransitionRefuses(t *testing.T) {
 	r := startHolding(t, storage.NewMemory(), 2, commit.Options{})
 	r.become(0, layout.Copy)
 	for what, err := range map[string]error{
-		"a copy is released":              r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State = layout.Released; return nil }),
-		"a copy becomes absent":           r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State = layout.Absent; return nil }),
-		"nothing becomes held":            r.promote(7, 9),
-		"a state that is none":            r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State = 9; return nil }),
-		"promoted in an old epoch":        r.promote(0, 1),
-		"a held partition is deleted":     r.Delete(t.Context(), 1),
-		"a mutation for a held partition": r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 1, Mutation: Mutation{Epoch: 1, Seq: 1, Entries: nil}}})[0],
+		"a copy is released": r.Transition(t.Context(), 0,
+			func(m *layout.Meta) error { m.State = layout.Released; return nil }),
+		"a copy becomes absent": r.Transition(t.Context(), 0,
+			func(m *layout.Meta) error { m.State = layout.Absent; return nil }),
+		"nothing becomes held": r.promote(7, 9),
+		"a state that is none": r.Transition(t.Context(), 1,
+			func(m *layout.Meta) error { m.State = 9; return nil }),
+		"promoted in an old epoch":    r.promote(0, 1),
+		"a held partition is deleted": r.Delete(t.Context(), 1),
+		"a mutation for a held partition": r.ApplyCopies(t.Context(),
+			[]CopyMutation{{Partition: 1, Mutation: Mutation{Epoch: 1, Seq: 1, Entries: nil}}})[0],
 	} {
 		if err == nil {
 			t.Errorf("%s", what)
@@ -258,19 +285,46 @@ func TestSets(t *testing.T) {
 		r := start(t, kv, commit.Options{})
 		ids := func(s ...crawl.NodeID) []crawl.NodeID { return s }
 		r.must(r.PutSets(t.Context(), []layout.SetRecord{
-			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")}, {Partition: 3, Epoch: 2, Version: 4, Members: ids("x")}, {Partition: 3, Epoch: 2, Version: 6, Members: ids("a")}, {Partition: 4, Epoch: 9, Version: 0, Members: nil}, {Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
+			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")},
+			{Partition: 3, Epoch: 2, Version: 4, Members: ids("x")},
+			{Partition: 3, Epoch: 2, Version: 6, Members: ids("a")},
+			{Partition: 4, Epoch: 9, Version: 0, Members: nil},
+			{Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
 		}))
-		r.must(r.PutSets(t.Context(), []layout.SetRecord{{Partition: 3, Epoch: 2, Version: 6, Members: ids("z")}, {Partition: 4, Epoch: 8, Version: 7, Members: ids("z")}, {Partition: 1, Epoch: 1, Version: 1, Members: ids("c")}}))
+		r.must(r.PutSets(t.Context(), []layout.SetRecord{
+			{Partition: 3, Epoch: 2, Version: 6, Members: ids("z")},
+			{Partition: 4, Epoch: 8, Version: 7, Members: ids("z")},
+			{Partition: 1, Epoch: 1, Version: 1, Members: ids("c")},
+		}))
 		var many []layout.SetRecord
 		for p := range crawl.Partition(2*setPiece + 1) {
-			many = append(many, layout.SetRecord{Partition: p + 100, Epoch: 1, Version: 1, Members: ids("m")})
+			many = append(many,
+				layout.SetRecord{Partition: p + 100, Epoch: 1, Version: 1, Members: ids("m")})
 		}
 		r.must(r.PutSets(t.Context(), many))
 		for what, bad := range map[string]layout.SetRecord{
-			"no partition": {Partition: layout.NodePartition, Epoch: 9, Version: 9, Members: ids("a")}, "an empty name": {Partition: 3, Epoch: 9, Version: 9, Members: ids("")},
-			"too many": {Partition: 3, Epoch: 9, Version: 9, Members: make([]crawl.NodeID, layout.MaxSetMembers+1)}, "a long name": {Partition: 3, Epoch: 9, Version: 9, Members: ids(crawl.NodeID(make([]byte, 256)))},
+			"no partition": {
+				Partition: layout.NodePartition,
+				Epoch:     9,
+				Version:   9,
+				Members:   ids("a"),
+			},
+			"an empty name": {Partition: 3, Epoch: 9, Version: 9, Members: ids("")},
+			"too many": {
+				Partition: 3,
+				Epoch:     9,
+				Version:   9,
+				Members:   make([]crawl.NodeID, layout.MaxSetMembers+1),
+			},
+			"a long name": {
+				Partition: 3,
+				Epoch:     9,
+				Version:   9,
+				Members:   ids(crawl.NodeID(make([]byte, 256))),
+			},
 		} {
-			if err := r.PutSets(t.Context(), []layout.SetRecord{{Partition: 2, Epoch: 1, Version: 1, Members: nil}, bad}); err == nil {
+			if err := r.PutSets(t.Context(), []layout.SetRecord{
+				{Partition: 2, Epoch: 1, Version: 1, Members: nil}, bad}); err == nil {
 				t.Errorf("%s was recorded", what)
 			}
 		}
@@ -302,7 +356,11 @@ func FuzzApplyCopies(f *testing.F) {
 		holder := startHolding(t, storage.NewMemory(), 1, commit.Options{CacheEntries: 8})
 		r := startHolding(t, storage.NewMemory(), 0, commit.Options{CacheEntries: 8})
 		r.replicate(holder, 0)
-		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}}}}})[0]
+		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{
+			Epoch:   1,
+			Seq:     crawl.Seq(seq),
+			Entries: []storage.Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}},
+		}}})[0]
 		m, _ := r.Meta(0)
 		if took := m.Seq == 1; took != (err == nil && seq == 1) {
 			t.Fatalf("seq %d: %v, and the copy is at %d", seq, err, m.Seq)

@@ -53,7 +53,10 @@ func story(ctx context.Context, f *Frontier) (p promises, err error) {
 			return p, err
 		}
 	}
-	if err := f.Park(ctx, []Parked{{Partition: 0, Host: "h1.p1.test", State: crawl.HostState{}}, {Partition: 0, Host: "h0.p0.test", State: crawl.HostState{NotBefore: day}}}); err != nil && !errors.Is(err, commit.ErrNotHolder) {
+	if err := f.Park(ctx, []Parked{
+		{Partition: 0, Host: "h1.p1.test", State: crawl.HostState{}},
+		{Partition: 0, Host: "h0.p0.test", State: crawl.HostState{NotBefore: day}},
+	}); err != nil && !errors.Is(err, commit.ErrNotHolder) {
 		return p, err
 	}
 	if _, err = f.FailHost(ctx, 0, "h2.p0.test", "dead"); err != nil {
@@ -78,7 +81,8 @@ func (p *promises) visit(ctx context.Context, f *Frontier, round int) error {
 		c := Completion{
 			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: q.Host, Item: q.Items[0]},
 			Outcome: crawl.Outcome{Kind: kind, Status: 200}, RetryAt: day,
-			Own:    []crawl.Routed{link(fmt.Sprintf("http://h7.p1.test/%d", round)), link(fmt.Sprintf("http://h8.p2.test/%d", round))},
+			Own: []crawl.Routed{link(fmt.Sprintf("http://h7.p1.test/%d", round)),
+				link(fmt.Sprintf("http://h8.p2.test/%d", round))},
 			Outbox: []crawl.Routed{link(fmt.Sprintf("http://h9.p9.test/%d", round))},
 		}
 		p.begun = &c
@@ -99,14 +103,19 @@ func (p *promises) move(ctx context.Context, f *Frontier) error {
 	}
 	defer e.Close()
 	var entries []storage.Entry
-	if err := e.Snapshot(ctx, 1<<20, func(es []storage.Entry) error { entries = append(entries, es...); return nil }); err != nil {
+	if err := e.Snapshot(ctx, 1<<
+		20, func(es []storage.Entry) error { entries = append(entries, es...); return nil }); err != nil {
 		return err
 	}
 	if err := f.Freeze(ctx, 2); err != nil {
 		return err
 	}
 	delete(p.state, 2) // until it is acknowledged either will do
-	if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "n2", 2; return nil }); err != nil {
+	if err := f.Transition(ctx, 2,
+		func(m *layout.Meta) error {
+			m.State, m.To, m.View = layout.Released, "n2", 2
+			return nil
+		}); err != nil {
 		return err
 	}
 	p.state[2] = layout.Released
@@ -123,7 +132,8 @@ func (p *promises) move(ctx context.Context, f *Frontier) error {
 	if err := i.CommitCopy(ctx, 2); err != nil {
 		return err
 	}
-	if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 3; return nil }); err != nil {
+	if err := f.Transition(ctx, 2,
+		func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 3; return nil }); err != nil {
 		return err
 	}
 	p.state[2] = layout.Holder
@@ -169,7 +179,8 @@ func isApplied(f *Frontier, c *Completion) (bool, error) {
 	if err != nil || !ok {
 		return false, fmt.Errorf("record of %s: there %v, %w", c.Lease.Item.URL, ok, err)
 	}
-	applied := rec.State == crawl.Done || rec.Attempts > c.Lease.Item.Attempts || rec.State == crawl.Failed
+	applied := rec.State == crawl.Done || rec.Attempts > c.Lease.Item.Attempts ||
+		rec.State == crawl.Failed
 	for _, l := range c.Own {
 		_, ok, err := f.Record(l.Partition, l.Target.URL)
 		if err != nil {
@@ -218,7 +229,8 @@ func crashStep(store string) int {
 // process finds. It reports whether the story came to its end.
 func crashAt(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 	kv, reopen := open(t)
-	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
+	if err := kv.Write([]storage.Entry{
+		{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
 	f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
@@ -254,17 +266,25 @@ func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	m := storage.NewMemory()
 	r := startHolding(t, m, 2, commit.Options{})
-	r.must(r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State, m.To = layout.Released, "n2"; return nil }))
+	r.must(r.Transition(t.Context(), 0,
+		func(m *layout.Meta) error { m.State, m.To = layout.Released, "n2"; return nil }))
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
-	r.must(i.Put(t.Context(), []storage.Entry{{Key: []byte(layout.MetaKey), Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: 4}}, layout.Stamp{})}}))
+	r.must(i.Put(t.Context(), []storage.Entry{{
+		Key:   []byte(layout.MetaKey),
+		Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: 4}}, layout.Stamp{}),
+	}}))
 	r.must(i.CommitCopy(t.Context(), 6))
 	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))
 	_ = r.stop()
 	r = start(t, m.PowerLoss(), commit.Options{})
 	r.check()
-	for p, want := range map[crawl.Partition]layout.State{0: layout.Released, 1: layout.Holder, 5: layout.Holder} {
+	for p, want := range map[crawl.Partition]layout.State{
+		0: layout.Released,
+		1: layout.Holder,
+		5: layout.Holder,
+	} {
 		if m, _ := r.Meta(p); m.State != want {
 			t.Errorf("partition %d is %v, want %v", p, m.State, want)
 		}

@@ -33,9 +33,25 @@ type cashWorld struct {
 	epoch   map[crawl.Partition]crawl.Epoch
 }
 
-func newCashWorld(t *testing.T, rng *rand.Rand, pages int, limits cash.Limits, kv storage.KV, reopen func() storage.KV) *cashWorld {
-	w := &cashWorld{t: t, rng: rng, r: startHolding(t, kv, 3, commit.Options{}), reopen: reopen, limits: limits,
-		links: make([][]int, pages), visited: make([]bool, pages), known: map[string]bool{}, epoch: map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1}}
+func newCashWorld(
+	t *testing.T,
+	rng *rand.Rand,
+	pages int,
+	limits cash.Limits,
+	kv storage.KV,
+	reopen func() storage.KV,
+) *cashWorld {
+	w := &cashWorld{
+		t:       t,
+		rng:     rng,
+		r:       startHolding(t, kv, 3, commit.Options{}),
+		reopen:  reopen,
+		limits:  limits,
+		links:   make([][]int, pages),
+		visited: make([]bool, pages),
+		known:   map[string]bool{},
+		epoch:   map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1},
+	}
 	w.r.Limits = limits
 	for i := range pages {
 		w.pages = append(w.pages, link(fmt.Sprintf("http://h%d.p%d.test/%d", i%5, rng.IntN(3), i)))
@@ -73,8 +89,14 @@ func (w *cashWorld) visit(page int) {
 	}
 	it := w.r.record(l.Target.URL.String()).Item
 	w.r.must(w.r.Complete(w.t.Context(), Completion{
-		Lease:   crawl.Lease{Partition: l.Partition, Epoch: w.epoch[l.Partition], Host: layout.HostOf(it.URL), Item: it},
-		Outcome: fetched, Cites: w.cites(page),
+		Lease: crawl.Lease{
+			Partition: l.Partition,
+			Epoch:     w.epoch[l.Partition],
+			Host:      layout.HostOf(it.URL),
+			Item:      it,
+		},
+		Outcome: fetched,
+		Cites:   w.cites(page),
 	}))
 	w.visited[page] = true
 }
@@ -163,7 +185,8 @@ type cashCount struct {
 }
 
 func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {
-	c.inbox, c.in, c.links = map[crawl.Partition]uint64{}, map[opic.URL]opic.Account{}, map[opic.URL]int{}
+	c.inbox, c.in, c.links = map[crawl.Partition]uint64{}, map[opic.URL]opic.Account{},
+		map[opic.URL]int{}
 	v, err := f.w.Read(p)
 	if err != nil {
 		return c, err
@@ -266,10 +289,13 @@ func cashInvariants(f *Frontier, partitions int) error {
 		c := &counts[p]
 		ledger.Plus(c.totals.Ledger)
 		if held := c.totals.Ledger.Held(); held != c.pending+c.logged {
-			return fmt.Errorf("partition %d: accounts have %d, the log %d, the ledger says %d: %+v", p, c.pending, c.logged, held, c.totals.Ledger)
+			return fmt.Errorf("partition %d: accounts have %d, the log %d, the ledger says %d: %+v", p,
+				c.pending, c.logged, held, c.totals.Ledger)
 		}
 		if c.said != c.ranks || c.accounts != c.totals.Accounts || c.pages != c.totals.Pages {
-			return fmt.Errorf("partition %d: %d accounts of which %d pages; its sums are %+v, histogram equal: %v", p, c.accounts, c.pages, c.totals, c.said == c.ranks)
+			return fmt.Errorf(
+				"partition %d: %d accounts of which %d pages; its sums are %+v, histogram equal: %v",
+				p, c.accounts, c.pages, c.totals, c.said == c.ranks)
 		}
 		for _, e := range c.outbox {
 			if counts[e.Key.Target].inbox[e.From] >= e.Key.Seq {
@@ -342,10 +368,13 @@ func (w *cashWorld) compare() {
 		w.r.must(err)
 		got := float64(a.Total()) / float64(opic.Unit)
 		// A URL that lost all links to it stays known.
-		if !ok && x[i] > 0 || a.In != in[i] || a.Fetched != w.visited[i] || a.Fetched && a.Links != len(links[i]) {
-			w.t.Errorf("%s: %+v, known %v, want %d links to it, %d on it", w.pages[i].Target.URL, a, ok, in[i], len(links[i]))
+		if !ok && x[i] > 0 || a.In != in[i] || a.Fetched != w.visited[i] ||
+			a.Fetched && a.Links != len(links[i]) {
+			w.t.Errorf("%s: %+v, known %v, want %d links to it, %d on it", w.pages[i].Target.URL, a, ok,
+				in[i], len(links[i]))
 		}
-		// Less than 1/256 of what a page has passed on is not worth another write; that adds up along the links.
+		// Less than 1/256 of what a page has passed on is not worth another write; that adds up along the
+		// links.
 		if d := got - x[i]; d > 0.03*x[i]+1e-3 || d < -0.03*x[i]-1e-3 {
 			w.t.Errorf("%s has %v, want %v", w.pages[i].Target.URL, got, x[i])
 		}
@@ -403,7 +432,12 @@ func cashStory(ctx context.Context, f *Frontier) error {
 				return err
 			}
 			targets := []opic.Target{cash.CiteOf(&pages[(i+1+round)%6]), cash.CiteOf(&pages[(i+3)%6])}
-			c := Completion{Lease: crawl.Lease{Partition: pages[i].Partition, Epoch: 1, Host: layout.HostOf(rec.URL), Item: rec.Item}, Outcome: fetched,
+			c := Completion{Lease: crawl.Lease{
+				Partition: pages[i].Partition,
+				Epoch:     1,
+				Host:      layout.HostOf(rec.URL),
+				Item:      rec.Item,
+			}, Outcome: fetched,
 				Cites: cash.CitesOf(rec.URL, rec.URL.Host(), targets)}
 			if err := f.Complete(ctx, c); err != nil {
 				return err
@@ -445,7 +479,8 @@ func TestCashSurvivesACrashAtEveryWrite(t *testing.T) {
 						continue // the disk store costs more, and takes turns
 					}
 					kv, reopen := s.Open(t)
-					if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
+					if err := kv.Write([]storage.Entry{
+						{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 						t.Fatal(err)
 					}
 					f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
@@ -475,7 +510,11 @@ func TestImportanceOffWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link("http://h1.p0.test/"))
-	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{link("http://h1.p0.test/2")}}))
+	r.must(r.Complete(t.Context(), Completion{
+		Lease:   r.lease(0, "h1.p0.test"),
+		Outcome: fetched,
+		Own:     []crawl.Routed{link("http://h1.p0.test/2")},
+	}))
 	d, err := r.Fold(t.Context(), 0)
 	r.must(err)
 	if d.Entries+d.Settled+d.Posts+int(d.Accounts) > 0 || d.More || d.Rises != nil {
@@ -485,15 +524,18 @@ func TestImportanceOffWritesNothing(t *testing.T) {
 	r.must(err)
 	defer v.Close()
 	for _, table := range []byte{layout.TableCash, layout.TableCredits} {
-		r.must(v.Each(t.Context(), table, func(it storage.Iterator) error { return fmt.Errorf("key %q", it.Key()) }))
+		r.must(v.Each(t.Context(), table,
+			func(it storage.Iterator) error { return fmt.Errorf("key %q", it.Key()) }))
 	}
 }
 
-// A partition that is not held takes no credits and folds nothing; a plan of before a move is refused.
+// A partition that is not held takes no credits and folds nothing; a plan of before a move is
+// refused.
 func TestCreditsOfAForeignPartition(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
-	e := cash.CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
+	e := cash.CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits(
+		[]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
 	marks, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e})
 	r.must(err)
 	if marks[0] != 0 {
@@ -527,12 +569,14 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 // does not count the others twice.
 func (r *running) badEntries() {
 	r.t.Helper()
-	one := layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})
+	one := layout.EncodeCashCredits(
+		[]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1, Links: 1}}}})
 	entry := func(from crawl.Partition, seq uint64, value []byte) cash.CreditEntry {
 		return cash.CreditEntry{From: from, Key: OutboxKey{Target: 0, Seq: seq}, Bytes: value}
 	}
 	marks, err := r.ApplyCredits(r.t.Context(), []cash.CreditEntry{
-		entry(8, 1, layout.EncodeCashCredits(nil)), entry(8, 2, one), entry(9, 3, []byte{1, 2, 9}), entry(9, 4, one), entry(7, 5, one), entry(9, 3, one),
+		entry(8, 1, layout.EncodeCashCredits(nil)), entry(8, 2, one), entry(9, 3, []byte{1, 2, 9}),
+		entry(9, 4, one), entry(7, 5, one), entry(9, 3, one),
 	})
 	r.must(err)
 	if want := []uint64{1, 2, 3, 4, 5, 4}; !slices.Equal(marks, want) {

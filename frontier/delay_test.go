@@ -18,7 +18,8 @@ func TestSetDelay(t *testing.T) {
 		r := startHolding(t, kv, 1, commit.Options{})
 		const host = "h1.p0.test"
 		r.add(link("http://h1.p0.test/"), link("http://h1.p0.test/second"))
-		if err := r.SetDelay(t.Context(), 0, "h2.p0.test", time.Minute); !errors.Is(err, crawl.ErrUnknownHost) {
+		if err := r.SetDelay(t.Context(), 0, "h2.p0.test", time.Minute); !errors.Is(err,
+			crawl.ErrUnknownHost) {
 			t.Errorf("an unknown host: %v", err)
 		}
 		if err := r.SetDelay(t.Context(), 9, "h2.p9.test", time.Minute); !errors.Is(err, ErrNotHolder) {
@@ -37,7 +38,8 @@ func TestSetDelay(t *testing.T) {
 		if s := is(time.Hour); time.Until(s.NotBefore) < 59*time.Minute {
 			t.Errorf("it may be requested at %v", s.NotBefore)
 		}
-		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: host, State: crawl.HostState{Requests: 1}}}))
+		r.must(r.Park(t.Context(),
+			[]Parked{{Partition: 0, Host: host, State: crawl.HostState{Requests: 1}}}))
 		r = r.crash(reopen, commit.Options{})
 		is(time.Hour)
 		r.must(r.SetDelay(t.Context(), 0, host, 0))

@@ -43,7 +43,8 @@ func (pg part) split(h crawl.Host, e *commit.Host) {
 	}
 	pg.Set(layout.AppendQueueKey(nil, h, it.Band, it.Seq), e.Inline.Entry)
 	rec := crawl.Record{Item: it, State: crawl.Queued}
-	pg.Set(layout.AppendRecordKey(nil, h, layout.FingerprintOf(it.URL.String())), layout.EncodeRecord(&rec))
+	pg.Set(layout.AppendRecordKey(nil, h, layout.FingerprintOf(it.URL.String())),
+		layout.EncodeRecord(&rec))
 	e.Inline = nil
 	pg.Touch(e)
 }

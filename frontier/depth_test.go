@@ -35,10 +35,12 @@ func TestLowerDepth(t *testing.T) {
 		}
 		rec := r.record(url)
 		if rec.Depth != tt.want || rec.Via != tt.kind || rec.Band != 5 || rec.State != crawl.Queued {
-			t.Errorf("found at depth %d as %v: %+v, want depth %d as %v", tt.depth, tt.via, rec, tt.want, tt.kind)
+			t.Errorf("found at depth %d as %v: %+v, want depth %d as %v", tt.depth, tt.via, rec, tt.want,
+				tt.kind)
 		}
 		items := r.load(0, "h1.p0.test", 10).Items
-		if len(items) != 2 || items[1].Depth != tt.want || items[1].Via != tt.kind || items[1].URL.String() != url {
+		if len(items) != 2 || items[1].Depth != tt.want || items[1].Via != tt.kind ||
+			items[1].URL.String() != url {
 			t.Errorf("found at depth %d as %v: the queue is %+v", tt.depth, tt.via, items)
 		}
 		r.check()
@@ -47,7 +49,8 @@ func TestLowerDepth(t *testing.T) {
 	r.add(link("http://h2.p0.test/"), link("http://h2.p0.test/"))
 	deep, near := link("http://h3.p0.test/"), link("http://h3.p0.test/")
 	deep.Target.Depth, near.Target.Depth = 9, 2
-	if got := r.add(deep, near); got[0] != Added || got[1] != Known || r.record("http://h3.p0.test/").Depth != 2 {
+	if got := r.add(deep, near); got[0] != Added || got[1] != Known ||
+		r.record("http://h3.p0.test/").Depth != 2 {
 		t.Errorf("%v, %+v", got, r.record("http://h3.p0.test/"))
 	}
 	r.check()

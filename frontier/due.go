@@ -16,8 +16,9 @@ import (
 // SetPlanner sets the planner of visits. Call it before Run; without it no page is planned.
 func (f *Frontier) SetPlanner(j Planner) { f.planner = j }
 
-// DueHead returns the earliest due time of a held partition, also one that has come; ok is false when
-// no page is planned. It costs no read of the store unless the head was taken since the last call.
+// DueHead returns the earliest due time of a held partition, also one that has come; ok is false
+// when no page is planned. It costs no read of the store unless the head was taken since the last
+// call.
 func (f *Frontier) DueHead(p crawl.Partition) (at time.Time, ok bool, err error) {
 	m, line, err := f.w.Held(p)
 	if err != nil {
@@ -41,7 +42,8 @@ func (f *Frontier) DueHead(p crawl.Partition) (at time.Time, ok bool, err error)
 // farAway is later than any page is due.
 var farAway = time.Unix(0, 1<<62)
 
-// Due reads up to n planned pages of a held partition that are due at until or before, the earliest first.
+// Due reads up to n planned pages of a held partition that are due at until or before, the earliest
+// first.
 func (f *Frontier) Due(p crawl.Partition, until time.Time, n int) ([]Due, error) {
 	m, _, err := f.w.Held(p)
 	if err != nil {
@@ -71,7 +73,11 @@ func (f *Frontier) Due(p crawl.Partition, until time.Time, n int) ([]Due, error)
 }
 
 // readDue reads a held partition, which must still be the one of m.
-func (f *Frontier) readDue(p crawl.Partition, m *layout.Meta, read func(*reader.Partition) error) error {
+func (f *Frontier) readDue(
+	p crawl.Partition,
+	m *layout.Meta,
+	read func(*reader.Partition) error,
+) error {
 	v, err := f.w.Read(p)
 	if err != nil {
 		return err
@@ -110,8 +116,8 @@ func (f *Frontier) Planned(
 	return pages, next, done, err
 }
 
-// EachPlanned calls visit with what each planned page of a held partition counts for, in one pass over a
-// snapshot, until it returns false. Pages that wait in a queue are not among them.
+// EachPlanned calls visit with what each planned page of a held partition counts for, in one pass
+// over a snapshot, until it returns false. Pages that wait in a queue are not among them.
 func (f *Frontier) EachPlanned(p crawl.Partition, visit func(Estimate) bool) error {
 	m, _, err := f.w.Held(p)
 	if err != nil {
@@ -127,25 +133,33 @@ const duePiece = 250
 // errNoPlanner says that nobody can plan pages.
 var errNoPlanner = errors.New("BUG: due pages without a planner")
 
-// MoveDue puts planned pages into the queues of their hosts, in band 0, and counts them. It is cut into
-// several atomic pieces. A page that was moved, planned anew or completed since it was read is left alone, and
-// every page while no page is visited again.
-// It fails with ErrNotHolder when a partition is not held in the epoch in which its page was read; those before it
-// may have been moved.
+// MoveDue puts planned pages into the queues of their hosts, in band 0, and counts them. It is cut
+// into several atomic pieces. A page that was moved, planned anew or completed since it was read is
+// left alone, and every page while no page is visited again.
+// It fails with ErrNotHolder when a partition is not held in the epoch in which its page was read;
+// those before it may have been moved.
 func (f *Frontier) MoveDue(ctx context.Context, pages []Due) (moved int, err error) {
 	return inPieces(ctx, f, pages, "moving due pages", tenureOf, part.moveDue)
 }
 
-// Replan has the planner plan pages anew, and counts these. One whose visit has come by the new plan is due now: whoever
-// pays for visits moves it. As to repeats and errors it is as MoveDue.
+// Replan has the planner plan pages anew, and counts these. One whose visit has come by the new
+// plan is due now: whoever pays for visits moves it. As to repeats and errors it is as MoveDue.
 func (f *Frontier) Replan(ctx context.Context, pages []Due) (planned int, err error) {
 	return inPieces(ctx, f, pages, "planning due pages", tenureOf, part.replan)
 }
 
 func tenureOf(d *Due) (crawl.Partition, crawl.Epoch) { return d.Partition, d.Epoch }
 
-// inPieces does something with pages of the tenures in which they were read, and counts those of which it returns true.
-func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, tenure func(*T) (crawl.Partition, crawl.Epoch), do func(part, *T) bool) (n int, err error) {
+// inPieces does something with pages of the tenures in which they were read, and counts those of
+// which it returns true.
+func inPieces[T any](
+	ctx context.Context,
+	f *Frontier,
+	pages []T,
+	what string,
+	tenure func(*T) (crawl.Partition, crawl.Epoch),
+	do func(part, *T) bool,
+) (n int, err error) {
 	if f.planner == nil {
 		return 0, errNoPlanner
 	}
@@ -169,7 +183,12 @@ func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, t
 			}
 			return nil
 		}
-		err := f.do(ctx, &commit.Request{Patient: true, Entries: len(piece) * dueEntries, Bytes: len(piece) * dueBytes, Apply: f.in(apply)})
+		err := f.do(ctx, &commit.Request{
+			Patient: true,
+			Entries: len(piece) * dueEntries,
+			Bytes:   len(piece) * dueBytes,
+			Apply:   f.in(apply),
+		})
 		if err != nil {
 			return n, fmt.Errorf("frontier: %s: %w", what, err)
 		}
@@ -178,20 +197,22 @@ func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, t
 	return n, nil
 }
 
-// What a page adds to a transaction at most: its record and its place in the queue have its URL, and its host changes.
+// What a page adds to a transaction at most: its record and its place in the queue have its URL,
+// and its host changes.
 const (
 	dueEntries = 8
 	dueBytes   = 5 << 10
 )
 
-// duePage reads the record of a page that is still due. An entry that its record does not know is taken away: the
-// record is the truth.
+// duePage reads the record of a page that is still due. An entry that its record does not know is
+// taken away: the record is the truth.
 func (pg part) duePage(d *layout.DueSlot) (rec crawl.Record, ok bool) {
 	if _, ok := pg.Get(layout.AppendDueKey(nil, d)); !ok {
 		return rec, false
 	}
 	rec, ok = pg.recordAt(d.Host, d.Fingerprint)
-	if !ok || rec.State != crawl.Done || !planned(&rec) || layout.DueAt(rec.CheckAt, d.Host, d.Fingerprint) != *d {
+	if !ok || rec.State != crawl.Done || !planned(&rec) ||
+		layout.DueAt(rec.CheckAt, d.Host, d.Fingerprint) != *d {
 		pg.dropDue(*d)
 		return rec, false
 	}
@@ -260,8 +281,8 @@ func (pg part) replan(d *Due) bool {
 	return true
 }
 
-// setPlan writes a plan of a page that is not queued. It queues none: what is due is moved by MoveDue alone, so
-// that its caller counts the visits.
+// setPlan writes a plan of a page that is not queued. It queues none: what is due is moved by
+// MoveDue alone, so that its caller counts the visits.
 func (pg part) setPlan(host crawl.Host, fp layout.Fingerprint, page *Page, plan *Plan) {
 	rec := *page.Record
 	pg.unplan(host, fp, &rec)

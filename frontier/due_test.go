@@ -21,8 +21,8 @@ import (
 	recrawl "crawlnode/recrawl/visits"
 )
 
-// testJudge counts: a page's Visits is how many there were, its host's Site how many of its pages are
-// planned. A page that is missing twice in a row is forgotten.
+// testJudge counts: a page's Visits is how many there were, its host's Site how many of its pages
+// are planned. A page that is missing twice in a row is forgotten.
 type testJudge struct {
 	off         atomic.Bool
 	wait        func(*Page) time.Duration // nil: an hour
@@ -35,7 +35,9 @@ type testJudge struct {
 }
 
 // next is the planner of the next process.
-func (j *testJudge) next() *testJudge { return &testJudge{wait: j.wait, conditional: j.conditional} }
+func (j *testJudge) next() *testJudge {
+	return &testJudge{wait: j.wait, conditional: j.conditional}
+}
 
 func (j *testJudge) On() bool { return !j.off.Load() }
 
@@ -67,7 +69,12 @@ func (j *testJudge) Visited(k *Page, o *crawl.Outcome) Plan {
 }
 
 func (j *testJudge) plan(k *Page, visits int) Plan {
-	p := Plan{Visits: strconv.Itoa(visits), Wait: time.Hour, Site: k.Site, Estimate: Estimate{Weight: byte(visits), Flags: layout.DueVisit}}
+	p := Plan{
+		Visits:   strconv.Itoa(visits),
+		Wait:     time.Hour,
+		Site:     k.Site,
+		Estimate: Estimate{Weight: byte(visits), Flags: layout.DueVisit},
+	}
 	if j.wait != nil {
 		p.Wait = j.wait(k)
 	}
@@ -149,10 +156,17 @@ func soon() time.Time { return time.Now().Add(365 * 24 * time.Hour) }
 
 // good is an answer with content.
 func good(digest byte) crawl.Outcome {
-	return crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{digest}, ETag: `"e1"`, Archive: crawl.ArchiveRef{File: "a.warc.gz", Offset: int64(digest)}}
+	return crawl.Outcome{
+		Kind:    crawl.Fetched,
+		Status:  200,
+		Digest:  crawl.Digest{digest},
+		ETag:    `"e1"`,
+		Archive: crawl.ArchiveRef{File: "a.warc.gz", Offset: int64(digest)},
+	}
 }
 
-// TestSitemapFilesAreNoRevisits: a sitemap file is read again when it is due, and that is not a visit of a page.
+// TestSitemapFilesAreNoRevisits: a sitemap file is read again when it is due, and that is not a
+// visit of a page.
 func TestSitemapFilesAreNoRevisits(t *testing.T) {
 	t.Parallel()
 	r := startJudged(t, storage.NewMemory(), 1, &testJudge{}, commit.Options{})
@@ -200,15 +214,18 @@ func TestPageComesBack(t *testing.T) {
 	}
 	r.check()
 	it := r.lease(0, host).Item
-	if !it.Revisit || it.Band != 0 || it.Depth != 3 || it.Via != crawl.ViaSitemap || it.ETag != `"e1"` {
+	if !it.Revisit || it.Band != 0 || it.Depth != 3 || it.Via != crawl.ViaSitemap ||
+		it.ETag != `"e1"` {
 		t.Fatalf("item %+v", it)
 	}
 	r.visit(0, host, crawl.Outcome{Kind: crawl.Fetched, Status: 304, Conditional: true})
 	rec := r.record(url)
-	if rec.State != crawl.Done || rec.Digest != (crawl.Digest{1}) || rec.ETag != `"e1"` || rec.Archive.Offset != 1 || rec.Visits != "2" {
+	if rec.State != crawl.Done || rec.Digest != (crawl.Digest{1}) || rec.ETag != `"e1"` ||
+		rec.Archive.Offset != 1 || rec.Visits != "2" {
 		t.Fatalf("after 304: %+v", rec)
 	}
-	if c := r.Totals(); c.Revisits != 1 || c.NotModified != 1 || c.Unchanged != 1 || c.Overdue[0] != 1 {
+	if c := r.Totals(); c.Revisits != 1 || c.NotModified != 1 || c.Unchanged != 1 ||
+		c.Overdue[0] != 1 {
 		t.Fatalf("counters: %+v", c)
 	}
 	if n := r.moveDue(r.dueAt(0, soon(), 9)); n != 1 {
@@ -245,12 +262,23 @@ func TestVisitWithoutValidators(t *testing.T) {
 func TestFailedVisitKeepsThePage(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(r *running){
-		"retries used up":    func(r *running) { r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.URLFailed, Reason: "timeout"}) },
-		"rate limited":       func(r *running) { r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.RateLimited, Status: 429}) },
-		"robots.txt forbids": func(r *running) { r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipRobots}) },
-		"blocked":            func(r *running) { r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.Blocked}) },
+		"retries used up": func(r *running) {
+			r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.URLFailed, Reason: "timeout"})
+		},
+		"rate limited": func(r *running) {
+			r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.RateLimited, Status: 429})
+		},
+		"robots.txt forbids": func(r *running) {
+			r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipRobots})
+		},
+		"blocked": func(r *running) { r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.Blocked}) },
 		"server error": func(r *running) {
-			r.visit(0, "h1.p0.test", crawl.Outcome{Kind: crawl.Fetched, Status: 500, Digest: crawl.Digest{9}, Archive: crawl.ArchiveRef{File: "error"}})
+			r.visit(0, "h1.p0.test", crawl.Outcome{
+				Kind:    crawl.Fetched,
+				Status:  500,
+				Digest:  crawl.Digest{9},
+				Archive: crawl.ArchiveRef{File: "error"},
+			})
 		},
 		"host given up": func(r *running) {
 			if n, err := r.FailHost(r.t.Context(), 0, "h1.p0.test", "host_dead: dns"); n != 1 || err != nil {
@@ -275,7 +303,8 @@ func TestFailedVisitKeepsThePage(t *testing.T) {
 			end(r)
 			r.check()
 			rec := r.record("http://h1.p0.test/")
-			if rec.State != crawl.Done || rec.Status != 200 || rec.Digest != before.Digest || rec.Archive != before.Archive || rec.ETag != before.ETag || rec.Reason != "" {
+			if rec.State != crawl.Done || rec.Status != 200 || rec.Digest != before.Digest ||
+				rec.Archive != before.Archive || rec.ETag != before.ETag || rec.Reason != "" {
 				t.Errorf("record %+v", rec)
 			}
 			if len(r.dueAt(0, soon(), 2)) != 1 || r.Totals().Failed != 0 {
@@ -297,7 +326,8 @@ func TestForgottenPage(t *testing.T) {
 		r.visit(0, host, crawl.Outcome{Kind: crawl.Fetched, Status: 404})
 	}
 	rec := r.record(url)
-	if rec.State != crawl.Failed || rec.Reason == "" || len(r.dueAt(0, soon(), 1)) != 0 || j.sums != 0 {
+	if rec.State != crawl.Failed || rec.Reason == "" || len(r.dueAt(0, soon(), 1)) != 0 ||
+		j.sums != 0 {
 		t.Fatalf("record %+v, the sums count %d pages", rec, j.sums)
 	}
 	if c := r.Totals(); c.Gone != 2 || c.Failed != 1 {
@@ -311,7 +341,8 @@ func TestForgottenPage(t *testing.T) {
 	}
 	r.visit(0, host, good(3))
 	r.check()
-	if rec := r.record(url); rec.State != crawl.Done || len(r.dueAt(0, soon(), 1)) != 1 || j.sums != 1 {
+	if rec := r.record(url); rec.State != crawl.Done || len(r.dueAt(0, soon(), 1)) != 1 ||
+		j.sums != 1 {
 		t.Fatalf("record %+v", rec)
 	}
 }
@@ -342,8 +373,8 @@ func TestAgainTakesAPageOut(t *testing.T) {
 	}
 }
 
-// TestClaimBringsAVisitForward: a link with a claim to a planned page has it planned anew; one to a page that is queued, or
-// to one that its site says nothing new of, changes nothing.
+// TestClaimBringsAVisitForward: a link with a claim to a planned page has it planned anew; one to a
+// page that is queued, or to one that its site says nothing new of, changes nothing.
 func TestClaimBringsAVisitForward(t *testing.T) {
 	t.Parallel()
 	j := &testJudge{}
@@ -409,8 +440,8 @@ func TestReplan(t *testing.T) {
 	}
 }
 
-// TestPlannedMeetsEachPageOnce walks over all planned pages and plans them anew on the way, for later and for earlier: each is
-// met once.
+// TestPlannedMeetsEachPageOnce walks over all planned pages and plans them anew on the way, for
+// later and for earlier: each is met once.
 func TestPlannedMeetsEachPageOnce(t *testing.T) {
 	t.Parallel()
 	wait := time.Hour
@@ -492,7 +523,8 @@ func TestPlanFirst(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: a page that is in the queue when revisits are switched off ends as a planned one.
+// TestSwitchedOff: a page that is in the queue when revisits are switched off ends as a planned
+// one.
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	j := &testJudge{}
@@ -527,12 +559,14 @@ func TestRevisitsAreRecounted(t *testing.T) {
 	defer v.Close()
 	m, err := v.Recount()
 	r.must(err)
-	if c := r.Totals(); m.Counters.QueuedRevisits != 2 || c.QueuedRevisits != 2 || m.Counters.Queued != c.Queued || m.Counters.Seen != 3 {
+	if c := r.Totals(); m.Counters.QueuedRevisits != 2 || c.QueuedRevisits != 2 ||
+		m.Counters.Queued != c.Queued || m.Counters.Seen != 3 {
 		t.Errorf("recounted %+v", m.Counters)
 	}
 }
 
-// TestDueNeedsTheEpoch: nothing is moved in another epoch than that in which it was read, and nothing of the piece.
+// TestDueNeedsTheEpoch: nothing is moved in another epoch than that in which it was read, and
+// nothing of the piece.
 func TestDueNeedsTheEpoch(t *testing.T) {
 	t.Parallel()
 	r := startJudged(t, storage.NewMemory(), 2, &testJudge{}, commit.Options{})
@@ -562,8 +596,8 @@ func TestDueNeedsTheEpoch(t *testing.T) {
 	r.check()
 }
 
-// TestOverlappingVisits: two pages of a host are completed at the same time. Neither loses what the other has
-// added to the sums, and a repeated completion changes nothing.
+// TestOverlappingVisits: two pages of a host are completed at the same time. Neither loses what the
+// other has added to the sums, and a repeated completion changes nothing.
 //
 //race:meets
 func TestOverlappingVisits(t *testing.T) {
@@ -578,7 +612,10 @@ func TestOverlappingVisits(t *testing.T) {
 	for _, it := range q.Items {
 		for range 2 {
 			wait.Go(func() {
-				c := Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it}, Outcome: good(1)}
+				c := Completion{
+					Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it},
+					Outcome: good(1),
+				}
 				if err := r.Complete(context.Background(), c); err != nil && !errors.Is(err, ErrStaleLease) {
 					t.Error(err)
 				}
@@ -592,11 +629,14 @@ func TestOverlappingVisits(t *testing.T) {
 	}
 }
 
-// TestDueOrder compares Due, DueHead and the sums with a list, while pages are planned before and behind the head.
+// TestDueOrder compares Due, DueHead and the sums with a list, while pages are planned before and
+// behind the head.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	j := &testJudge{wait: func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) }}
+	j := &testJudge{
+		wait: func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) },
+	}
 	r := startJudged(t, storage.NewMemory(), 1, j, commit.Options{})
 	n := 0
 	for range 300 {
@@ -651,8 +691,8 @@ func TestDueOrder(t *testing.T) {
 	r.check()
 }
 
-// TestElapsedIsOfTheTimeline: between two visits the planner is told what has passed on the partition's timeline,
-// which a restart without a clock stops, and no wall clock moves.
+// TestElapsedIsOfTheTimeline: between two visits the planner is told what has passed on the
+// partition's timeline, which a restart without a clock stops, and no wall clock moves.
 func TestElapsedIsOfTheTimeline(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -677,7 +717,10 @@ func TestElapsedIsOfTheTimeline(t *testing.T) {
 			r.visit(0, "h1.p0.test", good(1))
 			_ = r.stop()
 			next := &testJudge{}
-			r = startWith(t, m.Crash(), commit.Options{Clock: &setClock{wall: day.Add(c.wall), boot: clock.boot + c.boot}, Machine: c.machine}, next)
+			r = startWith(t, m.Crash(), commit.Options{
+				Clock:   &setClock{wall: day.Add(c.wall), boot: clock.boot + c.boot},
+				Machine: c.machine,
+			}, next)
 			at, ok, err := r.DueHead(0)
 			r.must(err)
 			if rest := time.Until(at); !ok || (rest-c.remaining).Abs() > time.Minute {
@@ -692,7 +735,8 @@ func TestElapsedIsOfTheTimeline(t *testing.T) {
 	}
 }
 
-// dueStory plans, moves, replans and forgets pages. It ends with the first error, which the crash makes.
+// dueStory plans, moves, replans and forgets pages. It ends with the first error, which the crash
+// makes.
 func dueStory(ctx context.Context, f *Frontier) error {
 	if err := f.Found(ctx, []crawl.Partition{0}, 1); err != nil {
 		return err
@@ -704,7 +748,8 @@ func dueStory(ctx context.Context, f *Frontier) error {
 	if _, err := f.Add(ctx, links); err != nil {
 		return err
 	}
-	outcomes := []crawl.Outcome{good(1), {Kind: crawl.Fetched, Status: 404}, {Kind: crawl.URLFailed}, {Kind: crawl.Fetched, Status: 404}}
+	outcomes := []crawl.Outcome{good(1), {Kind: crawl.Fetched, Status: 404}, {Kind: crawl.URLFailed},
+		{Kind: crawl.Fetched, Status: 404}}
 	for round, o := range outcomes {
 		for h := range 2 {
 			if err := completeAll(ctx, f, crawl.Host(fmt.Sprintf("h%d.p0.test", h)), o); err != nil {
@@ -736,15 +781,18 @@ func completeAll(ctx context.Context, f *Frontier, host crawl.Host, o crawl.Outc
 		return err
 	}
 	for _, it := range q.Items {
-		if err := f.Complete(ctx, Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: host, Item: it}, Outcome: o}); err != nil {
+		if err := f.Complete(ctx, Completion{
+			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: host, Item: it},
+			Outcome: o,
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// TestCrashWhilePlanning ends the process at each write: a page is among the due ones or in the queue, and the
-// sums of its host count it once.
+// TestCrashWhilePlanning ends the process at each write: a page is among the due ones or in the
+// queue, and the sums of its host count it once.
 func TestCrashWhilePlanning(t *testing.T) {
 	t.Parallel()
 	for _, s := range storagetest.Stores {
@@ -763,10 +811,12 @@ func TestCrashWhilePlanning(t *testing.T) {
 
 func crashPlanning(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 	kv, reopen := open(t)
-	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
+	if err := kv.Write([]storage.Entry{
+		{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
-	f := startWith(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{}, &testJudge{})
+	f := startWith(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{},
+		&testJudge{})
 	err := dueStory(t.Context(), f.Frontier)
 	if runErr := f.stop(); err != nil && !errors.Is(runErr, storagetest.ErrInjected) {
 		t.Fatalf("write %d: the story ended with %v, Run with %v", at, err, runErr)
@@ -775,7 +825,8 @@ func crashPlanning(t *testing.T, open storagetest.Opener, at int, applied bool) 
 	next.check()
 	if next.Totals().Seen > 0 { // it goes on
 		for h := range 2 {
-			next.must(completeAll(t.Context(), next.Frontier, crawl.Host(fmt.Sprintf("h%d.p0.test", h)), good(1)))
+			next.must(completeAll(t.Context(), next.Frontier, crawl.Host(fmt.Sprintf("h%d.p0.test", h)),
+				good(1)))
 		}
 		next.moveDue(next.dueAt(0, soon(), 9))
 		next.check()
@@ -807,7 +858,8 @@ func (f *fullOnce) Write(entries []storage.Entry) error {
 	return f.KV.Write(entries)
 }
 
-// TestMovesAreCountedOnce: a write that had to wait for space on the disk is made again, and its pages count once.
+// TestMovesAreCountedOnce: a write that had to wait for space on the disk is made again, and its
+// pages count once.
 func TestMovesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	kv := &fullOnce{KV: storage.NewMemory()}

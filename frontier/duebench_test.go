@@ -24,7 +24,8 @@ func fillDue(b *testing.B, r *running, pages int) {
 	for n := range pages {
 		var fp layout.Fingerprint
 		binary.BigEndian.PutUint64(fp[:], uint64(n)*0x9e3779b97f4a7c15)
-		d := layout.DueAt(at.Add(time.Duration(n)*time.Second), crawl.Host(fmt.Sprintf("h%d.p0.test", n%997)), fp)
+		d := layout.DueAt(at.Add(time.Duration(n)*time.Second),
+			crawl.Host(fmt.Sprintf("h%d.p0.test", n%997)), fp)
 		key := layout.AppendDueKey(layout.AppendPrefix(nil, gen.Partition, gen.Number), &d)
 		entries = append(entries, storage.Entry{Key: key, Value: layout.EncodeDue(Estimate{})})
 		if len(entries) == 5000 || n == pages-1 {
@@ -36,10 +37,11 @@ func fillDue(b *testing.B, r *running, pages int) {
 	}
 }
 
-// BenchmarkDue finds the next due page of 10 million (20,000 with -short), while pages leave the front: each
-// round asks for the next due time after the 64 first pages were taken out, which is a read of the store, and reads the
-// 64 that are first now. The figures are for both; taking out does not count. next-ms are quantiles of the first question,
-// heap-MB is what the process has in memory after a collection.
+// BenchmarkDue finds the next due page of 10 million (20,000 with -short), while pages leave the
+// front: each round asks for the next due time after the 64 first pages were taken out, which is a
+// read of the store, and reads the 64 that are first now. The figures are for both; taking out does
+// not count. next-ms are quantiles of the first question, heap-MB is what the process has in memory
+// after a collection.
 func BenchmarkDue(b *testing.B) {
 	pages := 10_000_000
 	if testing.Short() {
@@ -91,8 +93,8 @@ func BenchmarkDue(b *testing.B) {
 	b.ReportMetric(float64(m.HeapAlloc)/1e6, "heap-MB")
 }
 
-// BenchmarkEachPlanned reads what 1 million pages (20,000 with -short) count for, as a node does that gets a
-// partition. The figure is for all of them.
+// BenchmarkEachPlanned reads what 1 million pages (20,000 with -short) count for, as a node does
+// that gets a partition. The figure is for all of them.
 func BenchmarkEachPlanned(b *testing.B) {
 	pages := 1_000_000
 	if testing.Short() {

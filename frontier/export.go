@@ -34,7 +34,11 @@ type Export struct {
 // follow. A partition that is not held does not hand on its mutations: a sink
 // attached to a copy is never called, one of a released partition only if it
 // is held again. The sink may be nil.
-func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink commit.Sink) (*Export, error) {
+func (f *Frontier) Export(
+	ctx context.Context,
+	p crawl.Partition,
+	sink commit.Sink,
+) (*Export, error) {
 	var e *Export
 	err := f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
@@ -48,8 +52,13 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink commit.Si
 		if pg.State.State != layout.Copy {
 			pg.Live.Attach(sink)
 		}
-		e = &Export{view: reader.Partition{Snapshot: snap, Generation: pg.Gen()}, seq: pg.State.Seq, epoch: pg.State.Epoch,
-			stamp: pg.State.Line.Stamp(f.w.Machine, g.Now), books: pg.Live.Books()}
+		e = &Export{
+			view:  reader.Partition{Snapshot: snap, Generation: pg.Gen()},
+			seq:   pg.State.Seq,
+			epoch: pg.State.Epoch,
+			stamp: pg.State.Line.Stamp(f.w.Machine, g.Now),
+			books: pg.Live.Books(),
+		}
 		return nil
 	})
 	if err != nil {
@@ -61,7 +70,13 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink commit.Si
 // Attach attaches a sink without a snapshot, for a replica that has the
 // partition's mutations up to after. It fails with ErrGap when the partition
 // is not held in the epoch, or is not exactly there.
-func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Seq, epoch crawl.Epoch, sink commit.Sink) error {
+func (f *Frontier) Attach(
+	ctx context.Context,
+	p crawl.Partition,
+	after crawl.Seq,
+	epoch crawl.Epoch,
+	sink commit.Sink,
+) error {
 	_, err := f.listen(ctx, p, epoch, &after, sink)
 	return err
 }
@@ -69,11 +84,22 @@ func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Se
 // Listen attaches a sink wherever the partition is, and returns the number of the last
 // mutation before what the sink gets. It fails with ErrGap when the partition is not
 // held in the epoch.
-func (f *Frontier) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink commit.Sink) (crawl.Seq, error) {
+func (f *Frontier) Listen(
+	ctx context.Context,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	sink commit.Sink,
+) (crawl.Seq, error) {
 	return f.listen(ctx, p, epoch, nil, sink)
 }
 
-func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after *crawl.Seq, sink commit.Sink) (seq crawl.Seq, err error) {
+func (f *Frontier) listen(
+	ctx context.Context,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	after *crawl.Seq,
+	sink commit.Sink,
+) (seq crawl.Seq, err error) {
 	if sink == nil {
 		panic("BUG: listening without a sink")
 	}
@@ -102,7 +128,11 @@ func (e *Export) Epoch() crawl.Epoch { return e.epoch }
 // Snapshot hands all entries of the partition to fn, in pieces of about
 // chunkBytes; an entry that is larger (a robots.txt of up to 500 KiB) comes
 // alone. It ends with the first error of fn or of ctx.
-func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]storage.Entry) error) error {
+func (e *Export) Snapshot(
+	ctx context.Context,
+	chunkBytes int,
+	fn func([]storage.Entry) error,
+) error {
 	it := e.view.Iterate(nil)
 	defer it.Close()
 	var chunk []storage.Entry

@@ -10,18 +10,21 @@ import (
 	"crawlnode/frontier/commit"
 )
 
-// fillLinks are n URLs from the first-th on: ten of a host in a row, as new links of a page come, over so many hosts.
+// fillLinks are n URLs from the first-th on: ten of a host in a row, as new links of a page come,
+// over so many hosts.
 func fillLinks(first, n, hosts, partitions int) []crawl.Routed {
 	urls := make([]crawl.Routed, 0, n)
 	for i := first; i < first+n; i++ {
 		host, page := i/10%hosts, i/10/hosts*10+i%10
-		urls = append(urls, link(fmt.Sprintf("http://h%d.p%d.test/section-%d/page-%d.html", host, host*7%partitions, page%7, page)))
+		urls = append(urls, link(fmt.Sprintf("http://h%d.p%d.test/section-%d/page-%d.html", host,
+			host*7%partitions, page%7, page)))
 	}
 	return urls
 }
 
-// BenchmarkFill is the cost of one URL among many, a thousand at a time to 1,024 partitions: a new one, one that follows as a copy to
-// another node, and one that is known and was forgotten by the cache. cpu-us is all that the process used for it, in the background as well.
+// BenchmarkFill is the cost of one URL among many, a thousand at a time to 1,024 partitions: a new
+// one, one that follows as a copy to another node, and one that is known and was forgotten by the
+// cache. cpu-us is all that the process used for it, in the background as well.
 func BenchmarkFill(b *testing.B) {
 	const batch, partitions, hosts = 1000, 1024, 10_000
 	for _, how := range []string{"new", "copied", "copy", "known"} {
@@ -52,7 +55,8 @@ func BenchmarkFill(b *testing.B) {
 				}
 			case "known":
 				add()
-				rand.New(rand.NewPCG(1, 2)).Shuffle(len(urls), func(i, j int) { urls[i], urls[j] = urls[j], urls[i] })
+				rand.New(rand.NewPCG(1, 2)).Shuffle(len(urls),
+					func(i, j int) { urls[i], urls[j] = urls[j], urls[i] })
 			}
 			b.ReportAllocs()
 			used := processorTime(b)

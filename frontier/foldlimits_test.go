@@ -32,7 +32,8 @@ func (m *measured) Write(entries []storage.Entry) error {
 		if len(key) < layout.PrefixLen {
 			continue
 		}
-		if _, ok := layout.ParseCashKey(key[layout.PrefixLen:], layout.CashLog); !ok || len(value) <= 64<<10 {
+		if _, ok := layout.ParseCashKey(key[layout.PrefixLen:], layout.CashLog); !ok ||
+			len(value) <= 64<<10 {
 			continue
 		}
 		if e, err := layout.DecodeCashLog(value); err != nil || e.Visit == nil {
@@ -125,7 +126,11 @@ func TestFoldsOfPagesWithManyLinks(t *testing.T) {
 func TestFoldsOfManyPartitions(t *testing.T) {
 	t.Parallel()
 	const pages, links = 12, 1_000
-	m := &measured{KV: storage.NewMemory(), t: t, limits: storage.Limits{Entries: 3_000, Bytes: 1 << 20}}
+	m := &measured{
+		KV:     storage.NewMemory(),
+		t:      t,
+		limits: storage.Limits{Entries: 3_000, Bytes: 1 << 20},
+	}
 	r := startHolding(t, m, 1, commit.Options{})
 	for i := range pages {
 		var targets []opic.Target
@@ -134,7 +139,11 @@ func TestFoldsOfManyPartitions(t *testing.T) {
 		}
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
 		r.add(l)
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Cites: cash.CitesOf(l.Target.URL, "p0.test", targets)}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   r.lease(0, "h1.p0.test"),
+			Outcome: fetched,
+			Cites:   cash.CitesOf(l.Target.URL, "p0.test", targets),
+		}))
 	}
 	r.foldAll(0)
 	c, err := countCash(r.Frontier, 0)
@@ -145,13 +154,15 @@ func TestFoldsOfManyPartitions(t *testing.T) {
 		r.must(err)
 		sent += sumOf(entries)
 	}
-	if len(c.outbox) != pages*links || sent != c.totals.Ledger.Sent || sent == 0 || c.totals.Ledger.Held() != c.pending {
-		t.Errorf("%d entries with %d wait, accounts have %d: %+v", len(c.outbox), sent, c.pending, c.totals.Ledger)
+	if len(c.outbox) != pages*links || sent != c.totals.Ledger.Sent || sent == 0 ||
+		c.totals.Ledger.Held() != c.pending {
+		t.Errorf("%d entries with %d wait, accounts have %d: %+v", len(c.outbox), sent, c.pending,
+			c.totals.Ledger)
 	}
 }
 
-// A page that is fetched again with the same links passes on, in the fold of that visit, what came for it
-// meanwhile.
+// A page that is fetched again with the same links passes on, in the fold of that visit, what came
+// for it meanwhile.
 func TestAnEqualRevisitSettles(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
@@ -169,7 +180,8 @@ func TestAnEqualRevisitSettles(t *testing.T) {
 	visit()
 	r.foldAll(0)
 	credit := []opic.Entry{{Credits: []opic.Credit{{URL: cash.CiteOf(&page).URL, Amount: opic.Unit}}}}
-	_, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{{From: 1, Key: OutboxKey{Seq: 1}, Bytes: layout.EncodeCashCredits(credit)}})
+	_, err := r.ApplyCredits(t.Context(),
+		[]cash.CreditEntry{{From: 1, Key: OutboxKey{Seq: 1}, Bytes: layout.EncodeCashCredits(credit)}})
 	r.must(err)
 	visit()
 	d, err := r.Fold(t.Context(), 0)

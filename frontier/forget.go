@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 	"crawlnode/frontier/texts"
 	"crawlnode/web/urlnorm"
 )
@@ -159,33 +160,26 @@ func (f *Frontier) chosen(
 		return nil, nil, err
 	}
 	defer v.Close()
-	it := v.Iterate(prefix)
-	defer it.Close()
-	from := prefix
-	if after != nil {
-		from = append(bytes.Clone(after), 0)
-	}
-	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
-		key := bytes.Clone(it.Key()[layout.PrefixLen:])
+	err = v.EachBehind(prefix, after, func(key []byte, it storage.Iterator) (more bool, err error) {
 		host, fp, ok := layout.ParseRecordKey(key)
 		if !ok {
-			return nil, nil, fmt.Errorf("%w: key of a record", layout.ErrCorrupt)
+			return false, fmt.Errorf("%w: key of a record", layout.ErrCorrupt)
 		}
 		value, err := it.Value()
 		if err != nil {
-			return nil, nil, err
+			return false, err
 		}
 		rec, err := layout.DecodeRecord(value)
 		if err != nil {
-			return nil, nil, err
+			return false, err
 		}
 		if c.Before != 0 {
 			b, ok, err := v.Get(layout.AppendNoteKey(nil, host, fp))
 			if err != nil {
-				return nil, nil, err
+				return false, err
 			}
 			if n, err := layout.DecodeNote(b); !ok || err != nil || n.Created >= c.Before {
-				continue
+				return true, nil
 			}
 		}
 		if rec.State == crawl.Queued && c.Withdraw != nil {
@@ -193,11 +187,12 @@ func (f *Frontier) chosen(
 				c.Withdraw(host, u.String())
 			}
 		}
-		if keys = append(keys, key); len(keys) == forgetPiece {
-			return keys, key, nil
+		if keys = append(keys, bytes.Clone(key)); len(keys) == forgetPiece {
+			next = keys[forgetPiece-1]
 		}
-	}
-	return keys, nil, nil
+		return next == nil, nil
+	})
+	return keys, next, err
 }
 
 // forget deletes a URL by the key of its record.

@@ -17,7 +17,9 @@ func TestForget(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})
 		urls := map[string]int{"h1.p0.test": 1, "h2.p0.test": 500, "h3.p0.test": 40, "h4.p0.test": 1}
-		link1 := func(host string, i int) crawl.Routed { return link(fmt.Sprintf("http://%s/%d", host, i)) }
+		link1 := func(host string, i int) crawl.Routed {
+			return link(fmt.Sprintf("http://%s/%d", host, i))
+		}
 		fill := func() {
 			for host, n := range urls {
 				var links []crawl.Routed
@@ -42,7 +44,8 @@ func TestForget(t *testing.T) {
 		for range 3 {
 			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h3.p0.test"), Outcome: fetched}))
 		}
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h2.p0.test"), Outcome: crawl.Outcome{Kind: crawl.URLFailed}}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: r.lease(0, "h2.p0.test"), Outcome: crawl.Outcome{Kind: crawl.URLFailed}}))
 		withdrawn := 0
 		forget(Forgotten{Host: "h2.p0.test", Withdraw: func(crawl.Host, string) { withdrawn++ }}, 500)
 		forget(Forgotten{Host: "h2.p0.test"}, 0)

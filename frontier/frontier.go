@@ -49,7 +49,14 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Accounts: cash.NewAccounts(w), Reader: texts.NewReader(w), Table: guests.New(w)}, nil
+	return &Frontier{
+		w:         w,
+		o:         o,
+		importing: map[crawl.Partition]*Import{},
+		Accounts:  cash.NewAccounts(w),
+		Reader:    texts.NewReader(w),
+		Table:     guests.New(w),
+	}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

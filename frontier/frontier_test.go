@@ -26,8 +26,9 @@ var (
 	day = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 
 	fetched = crawl.Outcome{
-		Kind: crawl.Fetched, Status: 200, FetchedAt: day, Took: 30 * time.Millisecond, Bytes: 20_000, LinksFound: 3,
-		Digest: [20]byte{1, 2, 3}, ETag: `"e1"`, LastMod: "yesterday",
+		Kind: crawl.Fetched, Status: 200, FetchedAt: day, Took: 30 * time.Millisecond, Bytes: 20_000,
+		LinksFound: 3,
+		Digest:     [20]byte{1, 2, 3}, ETag: `"e1"`, LastMod: "yesterday",
 		Archive: crawl.ArchiveRef{Node: "n1", File: "f-1.warc.gz", Offset: 7, Length: 9},
 	}
 )
@@ -35,43 +36,66 @@ var (
 func TestAddLoadComplete(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		var news []commit.QueuedHost
-		r := startHolding(t, kv, 2, commit.Options{OnQueued: func(q []commit.QueuedHost) { news = append(news, q...) }})
+		r := startHolding(t, kv, 2,
+			commit.Options{OnQueued: func(q []commit.QueuedHost) { news = append(news, q...) }})
 		a, b := link("http://h1.p0.test/a"), link("https://h1.p0.test:8443/b?x=1")
 		b.Target.Band, b.Target.Via, b.Target.Depth, b.Target.Hops = 0, crawl.ViaRedirect, 4, 2
 		got := r.add(a, b, a, link("http://h1.p7.test/"))
 		if want := []Admission{Added, Added, Known, NotHolder}; !slices.Equal(got, want) {
 			t.Fatalf("admissions = %v, want %v", got, want)
 		}
-		if want := []commit.QueuedHost{{Partition: 0, Host: "h1.p0.test", Band: 0}}; !slices.Equal(news, want) {
+		if want := []commit.QueuedHost{{Partition: 0, Host: "h1.p0.test", Band: 0}}; !slices.Equal(news,
+			want) {
 			t.Fatalf("news = %v, want %v", news, want)
 		}
 		if got := r.add(a); got[0] != Known {
 			t.Fatalf("second Add = %v", got)
 		}
 		q := r.load(0, "h1.p0.test", 10)
-		if len(q.Items) != 2 || q.More || q.Items[0].URL != b.Target.URL || q.Items[1].URL != a.Target.URL {
+		if len(q.Items) != 2 || q.More || q.Items[0].URL != b.Target.URL ||
+			q.Items[1].URL != a.Target.URL {
 			t.Fatalf("queue = %+v", q)
 		}
-		if it := q.Items[0]; it.Depth != 4 || it.Hops != 2 || it.Via != crawl.ViaRedirect || it.Band != 0 || it.Seq != 1 {
+		if it := q.Items[0]; it.Depth != 4 || it.Hops != 2 || it.Via != crawl.ViaRedirect ||
+			it.Band != 0 || it.Seq != 1 {
 			t.Fatalf("item = %+v", it)
 		}
 		lease := r.lease(0, "h1.p0.test")
-		state := crawl.HostState{NotBefore: day.Add(time.Second), Latency: time.Second, Requests: 2, Pages: 1, CrawlDelay: 3, Backoff: 5, Failures: 1,
-			FrozenUntil: day.Add(2), HoldUntil: day.Add(3), LastTry: true}
+		state := crawl.HostState{
+			NotBefore:   day.Add(time.Second),
+			Latency:     time.Second,
+			Requests:    2,
+			Pages:       1,
+			CrawlDelay:  3,
+			Backoff:     5,
+			Failures:    1,
+			FrozenUntil: day.Add(2),
+			HoldUntil:   day.Add(3),
+			LastTry:     true,
+		}
 		own := link("http://h2.p1.test/new")
 		lost := link("http://h2.p6.test/lost")
 		out := link("http://h2.p5.test/away")
 		out.Target.Again, out.Target.Suspicious, out.Target.Via = true, true, crawl.ViaSeed
-		r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched, Host: state, Own: []crawl.Routed{own, a, lost}, Outbox: []crawl.Routed{out}}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   lease,
+			Outcome: fetched,
+			Host:    state,
+			Own:     []crawl.Routed{own, a, lost},
+			Outbox:  []crawl.Routed{out},
+		}))
 		r.check()
-		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrStaleLease) {
+		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+			ErrStaleLease) {
 			t.Fatalf("second Complete: %v", err)
 		}
 
 		for round := range 2 { // the second time after a crash
 			rec := r.record(b.Target.URL.String())
-			if rec.State != crawl.Done || rec.Status != 200 || !rec.FetchedAt.Equal(day) || rec.Archive != fetched.Archive ||
-				rec.Digest != fetched.Digest || rec.ETag != `"e1"` || rec.LastModified != "yesterday" || rec.Depth != 4 {
+			if rec.State != crawl.Done || rec.Status != 200 || !rec.FetchedAt.Equal(day) ||
+				rec.Archive != fetched.Archive ||
+				rec.Digest != fetched.Digest || rec.ETag != `"e1"` || rec.LastModified != "yesterday" ||
+				rec.Depth != 4 {
 				t.Fatalf("round %d: record = %+v", round, rec)
 			}
 			if rec := r.record("http://h2.p1.test/new"); rec.State != crawl.Queued || rec.Band != 1 {
@@ -85,11 +109,13 @@ func TestAddLoadComplete(t *testing.T) {
 			if err != nil || len(entries) != 2 || entries[0].Routed != out || entries[1].Routed != lost {
 				t.Fatalf("outbox = %+v, %v", entries, err)
 			}
-			if next, err := r.Outbox(0, entries[0].Key, 10); err != nil || len(next) != 1 || next[0] != entries[1] {
+			if next, err := r.Outbox(0, entries[0].Key, 10); err != nil || len(next) != 1 ||
+				next[0] != entries[1] {
 				t.Fatalf("outbox behind the first = %+v, %v", next, err)
 			}
 			c := r.Totals()
-			if c.Pages != 1 || c.Bytes != 20_000 || c.Seen != 3 || c.Duplicates != 3 || c.QueuedTotal() != 2 || c.Hosts != 2 ||
+			if c.Pages != 1 || c.Bytes != 20_000 || c.Seen != 3 || c.Duplicates != 3 ||
+				c.QueuedTotal() != 2 || c.Hosts != 2 ||
 				c.Responses != [4]int64{1} || c.LinksFound != 3 || c.Captures != 1 || c.Outbox != 2 {
 				t.Fatalf("counters = %+v", c)
 			}
@@ -119,7 +145,8 @@ func TestLinksOfCopiedPage(t *testing.T) {
 			r.must(r.Attach(t.Context(), 0, m.Seq, m.Epoch, tail.sink))
 		}
 		same, other := link("http://h2.p0.test/"), link("http://h2.p1.test/")
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{same, other}}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{same, other}}))
 		entries, err := r.Outbox(0, layout.OutboxKey{}, 10)
 		r.must(err)
 		if waits := len(entries) == 1 && entries[0].Routed == other; waits != copied || len(entries) > 1 {
@@ -134,7 +161,15 @@ func TestLinksOfCopiedPage(t *testing.T) {
 
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	robots := &crawl.Robots{Origin: "http://h1.p0.test", Verdict: crawl.RobotsRules, Status: 200, Fetched: day, Expires: day.Add(time.Hour), Body: []byte("User-agent: *\n"), CrawlDelay: time.Second}
+	robots := &crawl.Robots{
+		Origin:     "http://h1.p0.test",
+		Verdict:    crawl.RobotsRules,
+		Status:     200,
+		Fetched:    day,
+		Expires:    day.Add(time.Hour),
+		Body:       []byte("User-agent: *\n"),
+		CrawlDelay: time.Second,
+	}
 	retryAt := day.Add(10 * time.Second)
 	for _, tc := range []struct {
 		name    string
@@ -144,42 +179,76 @@ func TestOutcomes(t *testing.T) {
 		tries   int
 		judge   func(c *crawl.Counters) bool
 	}{
-		{"refused", crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipRobots, Reason: "robots.txt"}, time.Time{}, crawl.RefusedForever, 0,
+		{"refused", crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipRobots, Reason: "robots.txt"},
+			time.Time{}, crawl.RefusedForever, 0,
 			func(c *crawl.Counters) bool { return c.Skipped[crawl.SkipRobots] == 1 && c.Pages == 0 }},
-		{"failed once", crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "too slow"}, retryAt, crawl.Queued, 1,
+		{"failed once", crawl.Outcome{
+			Kind:     crawl.URLFailed,
+			Category: crawl.ErrTimeout,
+			Reason:   "too slow",
+		}, retryAt, crawl.Queued, 1,
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrTimeout] == 1 && c.Failed == 0 }},
-		{"failed for good", crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTruncated, Reason: "cut"}, time.Time{}, crawl.Failed, 0,
+		{"failed for good", crawl.Outcome{
+			Kind:     crawl.URLFailed,
+			Category: crawl.ErrTruncated,
+			Reason:   "cut",
+		}, time.Time{}, crawl.Failed, 0,
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrTruncated] == 1 && c.Failed == 1 }},
-		{"blocked", crawl.Outcome{Kind: crawl.Blocked, Category: crawl.ErrBlockedAddress, Reason: "denied"}, time.Time{}, crawl.Failed, 0,
+		{"blocked", crawl.Outcome{
+			Kind:     crawl.Blocked,
+			Category: crawl.ErrBlockedAddress,
+			Reason:   "denied",
+		}, time.Time{}, crawl.Failed, 0,
 			func(c *crawl.Counters) bool {
 				return c.Errors[crawl.ErrBlockedAddress] == 1 && c.Failed == 1 && c.Pages == 0
 			}},
 		{"rate limited", crawl.Outcome{Kind: crawl.RateLimited, Status: 429}, retryAt, crawl.Queued, 1,
 			func(c *crawl.Counters) bool { return c.Responses[2] == 1 && c.Pages == 0 }},
-		{"rate limited for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 503}, time.Time{}, crawl.Failed, 0,
+		{"rate limited for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 503}, time.Time{},
+			crawl.Failed, 0,
 			func(c *crawl.Counters) bool { return c.Responses[3] == 1 && c.Pages == 1 && c.Failed == 1 }},
-		{"walled", crawl.Outcome{Kind: crawl.RateLimited, Status: 403, Wall: wall.Cloudflare, Reason: crawl.WallReason(wall.Cloudflare)}, retryAt, crawl.Queued, 1,
+		{"walled", crawl.Outcome{
+			Kind:   crawl.RateLimited,
+			Status: 403,
+			Wall:   wall.Cloudflare,
+			Reason: crawl.WallReason(wall.Cloudflare),
+		}, retryAt, crawl.Queued, 1,
 			func(c *crawl.Counters) bool {
 				return c.Walls[wall.Cloudflare] == 1 && c.Pages == 0 && c.Failed == 0 && c.Captures == 0
 			}},
-		{"walled for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 200, Wall: wall.Other, Reason: crawl.WallReason(wall.Other),
-			Archive: crawl.ArchiveRef{File: "f", Length: 1}}, time.Time{}, crawl.Failed, 0,
+		{"walled for good", crawl.Outcome{
+			Kind:    crawl.RateLimited,
+			Status:  200,
+			Wall:    wall.Other,
+			Reason:  crawl.WallReason(wall.Other),
+			Archive: crawl.ArchiveRef{File: "f", Length: 1},
+		}, time.Time{}, crawl.Failed, 0,
 			func(c *crawl.Counters) bool {
-				return c.Walls[wall.Other] == 1 && c.Failed == 1 && c.GivenUp[crawl.GaveUpBlocked] == 1 && c.Captures == 1 && c.Texts == 0
+				return c.Walls[wall.Other] == 1 && c.Failed == 1 && c.GivenUp[crawl.GaveUpBlocked] == 1 &&
+					c.Captures == 1 && c.Texts == 0
 			}},
-		{"robots.txt walled", crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrOther, Wall: wall.Anubis}, time.Time{}, crawl.Queued, 0,
+		{"robots.txt walled",
+			crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrOther, Wall: wall.Anubis}, time.Time{},
+			crawl.Queued, 0,
 			func(c *crawl.Counters) bool { return c.Walls[wall.Anubis] == 1 && c.Robots == 0 }},
-		{"host failed", crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS}, time.Time{}, crawl.Queued, 0,
+		{"host failed", crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS}, time.Time{},
+			crawl.Queued, 0,
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrDNS] == 1 && c.Robots == 0 }},
-		{"robots", crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots, Bytes: 14}, time.Time{}, crawl.Queued, 0,
+		{"robots", crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots, Bytes: 14}, time.Time{},
+			crawl.Queued, 0,
 			func(c *crawl.Counters) bool { return c.Robots == 1 && c.Bytes == 14 && c.Pages == 0 }},
-		{"aborted", crawl.Outcome{Kind: crawl.Aborted, Bytes: 14, LinksFound: 3}, time.Time{}, crawl.Queued, 0,
-			func(c *crawl.Counters) bool { return c.Bytes == 0 && c.LinksFound == 0 && c.Errors[crawl.ErrDNS] == 0 }},
-		{"no proxy", crawl.Outcome{Kind: crawl.Aborted, Category: crawl.ErrProxy, Reason: "proxy: down"}, time.Time{}, crawl.Queued, 0,
+		{"aborted", crawl.Outcome{Kind: crawl.Aborted, Bytes: 14, LinksFound: 3}, time.Time{},
+			crawl.Queued, 0,
+			func(c *crawl.Counters) bool {
+				return c.Bytes == 0 && c.LinksFound == 0 && c.Errors[crawl.ErrDNS] == 0
+			}},
+		{"no proxy", crawl.Outcome{Kind: crawl.Aborted, Category: crawl.ErrProxy, Reason: "proxy: down"},
+			time.Time{}, crawl.Queued, 0,
 			func(c *crawl.Counters) bool {
 				return c.Errors[crawl.ErrProxy] == 1 && c.Failed == 0 && c.Retries == 0 && c.Pages == 0
 			}},
-		{"sitemap", crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true}, time.Time{}, crawl.Done, 0,
+		{"sitemap", crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true}, time.Time{},
+			crawl.Done, 0,
 			func(c *crawl.Counters) bool { return c.Pages == 0 && c.Responses[0] == 1 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -187,13 +256,15 @@ func TestOutcomes(t *testing.T) {
 			r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 			r.add(link("http://h1.p0.test/"))
 			lease := r.lease(0, "h1.p0.test")
-			r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: tc.outcome, RetryAt: tc.retryAt}))
+			r.must(r.Complete(t.Context(),
+				Completion{Lease: lease, Outcome: tc.outcome, RetryAt: tc.retryAt}))
 			r.check()
 			rec := r.record("http://h1.p0.test/")
 			if rec.State != tc.state || rec.Attempts != tc.tries {
 				t.Errorf("record = %+v, want %v after %d attempts", rec, tc.state, tc.tries)
 			}
-			if said := tc.tries > 0 || tc.state != crawl.Queued; said && rec.Reason != tc.outcome.Reason || !said && rec.Reason != "" {
+			if said := tc.tries > 0 || tc.state != crawl.Queued; said && rec.Reason != tc.outcome.Reason ||
+				!said && rec.Reason != "" {
 				t.Errorf("its reason is %q", rec.Reason)
 			}
 			c := r.Totals()
@@ -204,23 +275,30 @@ func TestOutcomes(t *testing.T) {
 			if (len(q.Items) == 1) != (tc.state == crawl.Queued) {
 				t.Errorf("queue = %+v", q.Items)
 			}
-			if tc.tries > 0 && (q.Items[0].Attempts != tc.tries || !q.Items[0].NotBefore.Equal(tc.retryAt) || q.Items[0].Seq != lease.Item.Seq) {
+			if tc.tries > 0 && (q.Items[0].Attempts != tc.tries || !q.Items[0].NotBefore.Equal(tc.retryAt) ||
+				q.Items[0].Seq != lease.Item.Seq) {
 				t.Errorf("item = %+v", q.Items[0])
 			}
-			if tc.outcome.Robots != nil && (len(q.Robots) != 1 || string(q.Robots[0].Body) != string(robots.Body) || q.Robots[0].Origin != robots.Origin) {
+			if tc.outcome.Robots != nil && (len(q.Robots) != 1 ||
+				string(q.Robots[0].Body) != string(robots.Body) || q.Robots[0].Origin != robots.Origin) {
 				t.Errorf("robots = %+v", q.Robots)
 			}
 		})
 	}
 }
 
-// TestWalledHosts: hosts that rest because of walls are counted, over completions and parking, until an
-// answer shows that they let the crawl in; what is known of their walls is kept.
+// TestWalledHosts: hosts that rest because of walls are counted, over completions and parking,
+// until an answer shows that they let the crawl in; what is known of their walls is kept.
 func TestWalledHosts(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 2, commit.Options{})
 	r.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"))
-	walled := crawl.HostState{Requests: 8, Walls: 0xff, WalledSince: day, HoldUntil: day.Add(crawl.WallRest)}
+	walled := crawl.HostState{
+		Requests:    8,
+		Walls:       0xff,
+		WalledSince: day,
+		HoldUntil:   day.Add(crawl.WallRest),
+	}
 	want := func(n int64) {
 		t.Helper()
 		r.check()
@@ -228,12 +306,20 @@ func TestWalledHosts(t *testing.T) {
 			t.Errorf("%d hosts, want %d", c.HostsWalled, n)
 		}
 	}
-	o := crawl.Outcome{Kind: crawl.RateLimited, Status: 403, Wall: wall.Cloudflare, Reason: crawl.WallReason(wall.Cloudflare)}
-	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o, Host: walled, RetryAt: day}))
+	o := crawl.Outcome{
+		Kind:   crawl.RateLimited,
+		Status: 403,
+		Wall:   wall.Cloudflare,
+		Reason: crawl.WallReason(wall.Cloudflare),
+	}
+	r.must(r.Complete(t.Context(),
+		Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: o, Host: walled, RetryAt: day}))
 	want(1)
-	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: walled}, {Partition: 0, Host: "h2.p0.test", State: walled}}))
+	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: walled},
+		{Partition: 0, Host: "h2.p0.test", State: walled}}))
 	want(2)
-	if s, _, ok, err := r.Host(0, "h2.p0.test"); err != nil || !ok || s.Walls != 0xff || !s.WalledSince.Equal(day) || !s.HoldUntil.Equal(walled.HoldUntil) {
+	if s, _, ok, err := r.Host(0, "h2.p0.test"); err != nil || !ok || s.Walls != 0xff ||
+		!s.WalledSince.Equal(day) || !s.HoldUntil.Equal(walled.HoldUntil) {
 		t.Errorf("%+v, %v, %v", s, ok, err)
 	}
 	open := walled
@@ -261,10 +347,14 @@ func TestAgain(t *testing.T) {
 		t.Fatalf("validators are missing: %+v", lease.Item)
 	}
 	// Not modified: the capture and the validators of the first fetch stay.
-	r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 304, FetchedAt: day.Add(time.Hour),
-		Archive: crawl.ArchiveRef{File: "where nothing but a head is"}}}))
+	r.must(r.Complete(t.Context(), Completion{
+		Lease: lease,
+		Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 304, FetchedAt: day.Add(time.Hour),
+			Archive: crawl.ArchiveRef{File: "where nothing but a head is"}},
+	}))
 	rec := r.record("http://h1.p0.test/")
-	if rec.State != crawl.Done || rec.Archive != fetched.Archive || rec.Digest != fetched.Digest || rec.ETag != `"e1"` || !rec.FetchedAt.Equal(day.Add(time.Hour)) {
+	if rec.State != crawl.Done || rec.Archive != fetched.Archive || rec.Digest != fetched.Digest ||
+		rec.ETag != `"e1"` || !rec.FetchedAt.Equal(day.Add(time.Hour)) {
 		t.Fatalf("record = %+v", rec)
 	}
 	// The same payload once more: its record refers to the first capture, which stays.
@@ -272,12 +362,17 @@ func TestAgain(t *testing.T) {
 	again := fetched
 	again.Refers, again.Archive = true, crawl.ArchiveRef{File: "where no payload is"}
 	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: again}))
-	if rec := r.record("http://h1.p0.test/"); rec.Archive != fetched.Archive || rec.Status != fetched.Status {
+	if rec := r.record("http://h1.p0.test/"); rec.Archive != fetched.Archive ||
+		rec.Status != fetched.Status {
 		t.Fatalf("record of an unchanged page = %+v", rec)
 	}
 	r.add(seed)
-	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "gone"}}))
-	if rec := r.record("http://h1.p0.test/"); rec.State != crawl.Failed || rec.Archive != fetched.Archive {
+	r.must(r.Complete(t.Context(), Completion{
+		Lease:   r.lease(0, "h1.p0.test"),
+		Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "gone"},
+	}))
+	if rec := r.record("http://h1.p0.test/"); rec.State != crawl.Failed ||
+		rec.Archive != fetched.Archive {
 		t.Fatalf("record after a failure = %+v", rec)
 	}
 	if c := r.Totals(); c.Seen != 1 || c.Hosts != 1 {
@@ -286,8 +381,8 @@ func TestAgain(t *testing.T) {
 	r.check()
 }
 
-// TestOnlyKnown: what a person wants again without making it a seed is not admitted when it is unknown, and
-// stays what it was.
+// TestOnlyKnown: what a person wants again without making it a seed is not admitted when it is
+// unknown, and stays what it was.
 func TestOnlyKnown(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
@@ -306,7 +401,8 @@ func TestOnlyKnown(t *testing.T) {
 	if got := r.add(l); got[0] != Added {
 		t.Fatalf("known: %v", got)
 	}
-	if it := r.lease(0, "h1.p0.test").Item; it.Depth != 3 || it.Via != crawl.ViaAsset || it.ETag != `"e1"` {
+	if it := r.lease(0, "h1.p0.test").Item; it.Depth != 3 || it.Via != crawl.ViaAsset ||
+		it.ETag != `"e1"` {
 		t.Errorf("%+v", it)
 	}
 	r.check()
@@ -314,7 +410,8 @@ func TestOnlyKnown(t *testing.T) {
 
 func TestSuspiciousBudget(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, commit.Options{SuspiciousPerHost: func() int64 { return 3 }})
+	r := startHolding(t, storage.NewMemory(), 1,
+		commit.Options{SuspiciousPerHost: func() int64 { return 3 }})
 	var links []crawl.Routed
 	for i := range 5 {
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
@@ -322,7 +419,8 @@ func TestSuspiciousBudget(t *testing.T) {
 		links = append(links, l)
 	}
 	links = append(links, link("http://h1.p0.test/good"))
-	if got, want := r.add(links...), []Admission{Added, Added, Added, Refused, Refused, Added}; !slices.Equal(got, want) {
+	if got, want := r.add(links...), []Admission{Added, Added, Added, Refused, Refused,
+		Added}; !slices.Equal(got, want) {
 		t.Fatalf("admissions = %v, want %v", got, want)
 	}
 	// A state that knows nothing of it does not set the count back.
@@ -364,8 +462,9 @@ func TestCursorChain(t *testing.T) {
 					t.Fatalf("band %d behind %d", it.Band, q.Items[i-1].Band)
 				}
 				kind := []crawl.Kind{crawl.Fetched, crawl.HostFailed, crawl.URLFailed}[i%3]
-				r.must(r.Complete(t.Context(), Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it},
-					Outcome: crawl.Outcome{Kind: kind, Status: 200}, RetryAt: day}))
+				r.must(r.Complete(t.Context(),
+					Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it},
+						Outcome: crawl.Outcome{Kind: kind, Status: 200}, RetryAt: day}))
 			}
 			cursor = q.Next
 			if round == 3 {
@@ -397,9 +496,14 @@ func TestWaitingAndPark(t *testing.T) {
 		}
 		var parked []Parked
 		for h := range 6 {
-			parked = append(parked, Parked{Partition: 0, Host: crawl.Host(fmt.Sprintf("h%d.p0.test", h)), State: crawl.HostState{NotBefore: day.Add(-time.Duration(h) * time.Hour)}})
+			parked = append(parked, Parked{
+				Partition: 0,
+				Host:      crawl.Host(fmt.Sprintf("h%d.p0.test", h)),
+				State:     crawl.HostState{NotBefore: day.Add(-time.Duration(h) * time.Hour)},
+			})
 		}
-		r.must(r.Park(t.Context(), append(parked, Parked{Partition: 0, Host: "nobody.test", State: crawl.HostState{}})))
+		r.must(r.Park(t.Context(),
+			append(parked, Parked{Partition: 0, Host: "nobody.test", State: crawl.HostState{}})))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		var order []string
@@ -420,13 +524,15 @@ func TestWaitingAndPark(t *testing.T) {
 		if want := []string{"h4", "h2", "h0", "h5", "h3", "h1"}; !slices.Equal(order, want) {
 			t.Fatalf("wake order = %v, want %v", order, want)
 		}
-		if err := r.Park(t.Context(), append(parked[:1:1], Parked{Partition: 9, Host: "x"})); !errors.Is(err, commit.ErrNotHolder) {
+		if err := r.Park(t.Context(), append(parked[:1:1], Parked{Partition: 9, Host: "x"})); !errors.Is(
+			err, commit.ErrNotHolder) {
 			t.Fatalf("Park of a foreign host: %v", err)
 		}
 	})
 }
 
-// TestParkOfAHostThatStays: after a crash its state is there, also the lease of a worker, and its place in the wake index is the old one.
+// TestParkOfAHostThatStays: after a crash its state is there, also the lease of a worker, and its
+// place in the wake index is the old one.
 func TestParkOfAHostThatStays(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})
@@ -434,12 +540,14 @@ func TestParkOfAHostThatStays(t *testing.T) {
 		before, _, err := r.Waiting(0, "", 4)
 		r.must(err)
 		state := crawl.HostState{Requests: 1, HoldUntil: day.Add(time.Hour), Lease: 7}
-		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: state, Stays: true}}))
+		r.must(r.Park(t.Context(),
+			[]Parked{{Partition: 0, Host: "h1.p0.test", State: state, Stays: true}}))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		after, _, err := r.Waiting(0, "", 4)
 		r.must(err)
-		if s, _, ok, err := r.Host(0, "h1.p0.test"); err != nil || !ok || s.Lease != 7 || s.HoldUntil.Sub(state.HoldUntil).Abs() > time.Minute {
+		if s, _, ok, err := r.Host(0, "h1.p0.test"); err != nil || !ok || s.Lease != 7 ||
+			s.HoldUntil.Sub(state.HoldUntil).Abs() > time.Minute {
 			t.Errorf("state %+v, %v, %v", s, ok, err)
 		}
 		if len(after) != 1 || len(before) != 1 || !after[0].NotBefore.Equal(before[0].NotBefore) {
@@ -458,7 +566,8 @@ func TestParkFindsTheHead(t *testing.T) {
 	}
 	items := r.load(0, "h1.p0.test", 10).Items
 	for i := 7; i >= 0; i-- {
-		r.must(r.Complete(t.Context(), Completion{Lease: crawl.Lease{Epoch: 1, Host: "h1.p0.test", Item: items[i]}, Outcome: fetched}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: crawl.Lease{Epoch: 1, Host: "h1.p0.test", Item: items[i]}, Outcome: fetched}))
 	}
 	r.must(r.Park(t.Context(), []Parked{{Host: "h1.p0.test"}}))
 	v, err := r.w.Read(0)
@@ -486,10 +595,12 @@ func TestFailHost(t *testing.T) {
 		if err != nil || n != len(links) {
 			t.Fatalf("FailHost = %d, %v, want %d", n, err, len(links))
 		}
-		if rec := r.record("http://h1.p0.test/17"); rec.State != crawl.Failed || rec.Reason != "host_dead" {
+		if rec := r.record("http://h1.p0.test/17"); rec.State != crawl.Failed ||
+			rec.Reason != "host_dead" {
 			t.Fatalf("record = %+v", rec)
 		}
-		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrStaleLease) {
+		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+			ErrStaleLease) {
 			t.Fatalf("Complete of a failed URL: %v", err)
 		}
 		if c := r.Totals(); c.Failed != int64(n) || c.QueuedTotal() != 0 {
@@ -509,8 +620,12 @@ func TestRobotsAreBounded(t *testing.T) {
 		if i == 0 {
 			origin = "https://elsewhere.test" // it should not happen, and is kept as it is
 		}
-		r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: &crawl.Robots{Origin: origin}}}))
-		if q := r.load(0, "h1.p0.test", 1); q.Robots[len(q.Robots)-1].Origin != origin || len(q.Robots) != min(i+1, layout.MaxRobots) {
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   lease,
+			Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: &crawl.Robots{Origin: origin}},
+		}))
+		if q := r.load(0, "h1.p0.test", 1); q.Robots[len(q.Robots)-1].Origin != origin ||
+			len(q.Robots) != min(i+1, layout.MaxRobots) {
 			t.Fatalf("after %s: %d entries", origin, len(q.Robots))
 		}
 	}
@@ -529,7 +644,8 @@ func TestManyLinks(t *testing.T) {
 				out = append(out, link(fmt.Sprintf("http://h1.p9.test/%d", i)))
 			}
 		}
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own, Outbox: out}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own, Outbox: out}))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		r.check()
@@ -588,7 +704,8 @@ func TestFingerprintCollision(t *testing.T) {
 	fp := layout.FingerprintOf("http://h1.p0.test/first")
 	r.must(r.change(t.Context(), func(g group) error {
 		pg := g.part(0)
-		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b", "http://h1.p0.test/a"} {
+		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b",
+			"http://h1.p0.test/a"} {
 			l := link(raw)
 			c := candidate{pg: pg, fp: fp, found: new(pg.lookup(l.Target.URL, fp))}
 			if got, want := pg.admitOne(&l.Target, &c), []Admission{Added, Added, Known}[i]; got != want {
@@ -612,19 +729,23 @@ func TestStoppedAndFrozen(t *testing.T) {
 	r.add(link("http://h1.p0.test/"))
 	lease := r.lease(0, "h1.p0.test")
 	r.must(r.Freeze(t.Context(), 0))
-	if got := r.add(link("http://h1.p0.test/2"), link("http://h1.p1.test/")); got[0] != NotHolder || got[1] != Added {
+	if got := r.add(link("http://h1.p0.test/2"), link("http://h1.p1.test/")); got[0] != NotHolder ||
+		got[1] != Added {
 		t.Fatalf("Add into a frozen partition: %v", got)
 	}
-	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, commit.ErrNotHolder) {
+	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+		commit.ErrNotHolder) {
 		t.Fatalf("Complete in a frozen partition: %v", err)
 	}
 	r.must(r.Unfreeze(t.Context(), 0))
 	lease.Epoch = 2
-	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, commit.ErrNotHolder) {
+	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+		commit.ErrNotHolder) {
 		t.Fatalf("Complete of another epoch: %v", err)
 	}
 	r.must(r.stop())
-	if _, err := r.Add(t.Context(), []crawl.Routed{link("http://h1.p1.test/late")}); !errors.Is(err, commit.ErrStopped) {
+	if _, err := r.Add(t.Context(), []crawl.Routed{link("http://h1.p1.test/late")}); !errors.Is(err,
+		commit.ErrStopped) {
 		t.Fatalf("Add after the end: %v", err)
 	}
 	r.check()
@@ -638,10 +759,13 @@ func TestStatesSurvive(t *testing.T) {
 			m.State, m.To, m.View, m.Sealed, m.Seq, m.Generation = layout.Released, "n2", 5, true, 999, 77
 			return nil
 		}))
-		if err := r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State = layout.Absent; return nil }); err == nil {
+		if err := r.Transition(t.Context(), 1,
+			func(m *layout.Meta) error { m.State = layout.Absent; return nil }); err == nil {
 			t.Fatal("a transition to absent went through")
 		}
-		if err := r.Transition(t.Context(), 2, func(*layout.Meta) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := r.Transition(t.Context(), 2, func(*layout.Meta) error {
+			return io.ErrUnexpectedEOF
+		}); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("the error of fn came back as %v", err)
 		}
 		if err := r.Delete(t.Context(), 0); err == nil {
@@ -649,7 +773,8 @@ func TestStatesSurvive(t *testing.T) {
 		}
 		r = r.crash(reopen, commit.Options{})
 		m, _ := r.Meta(1)
-		if m.State != layout.Released || m.To != "n2" || m.View != 5 || !m.Sealed || m.Seq != 1 || m.Generation != 1 || m.Epoch != 1 {
+		if m.State != layout.Released || m.To != "n2" || m.View != 5 || !m.Sealed || m.Seq != 1 ||
+			m.Generation != 1 || m.Epoch != 1 {
 			t.Fatalf("meta = %+v", m)
 		}
 		if c := r.Totals(); c.Seen != 0 {
@@ -658,7 +783,8 @@ func TestStatesSurvive(t *testing.T) {
 		r.must(r.Delete(t.Context(), 1))
 		r = r.crash(reopen, commit.Options{})
 		m, ok := r.Meta(1)
-		if !ok || m.State != layout.Absent || m.MaxEpoch != 1 || m.Seq != 1 || m.Counters != (crawl.Counters{}) {
+		if !ok || m.State != layout.Absent || m.MaxEpoch != 1 || m.Seq != 1 ||
+			m.Counters != (crawl.Counters{}) {
 			t.Fatalf("meta after Delete = %+v", m)
 		}
 		if _, err := r.Load(1, "h1.p1.test", reader.Cursor{}, 1); !errors.Is(err, commit.ErrNotHolder) {
@@ -685,7 +811,9 @@ func waitSwept(t *testing.T, r *running, p crawl.Partition, gen uint32) {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		snap, err := r.w.KV.Snapshot()
 		r.must(err)
-		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) + len(storagetest.DumpSnapshot(t, snap, string(layout.DeadKey(layout.Generation{Partition: p, Number: gen}))))
+		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) +
+			len(storagetest.DumpSnapshot(t, snap,
+				string(layout.DeadKey(layout.Generation{Partition: p, Number: gen}))))
 		snap.Close()
 		if n == 0 {
 			return

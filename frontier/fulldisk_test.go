@@ -46,7 +46,8 @@ func TestFullDisk(t *testing.T) {
 			_, err := f.Add(ctx, []crawl.Routed{link("http://h1.p1.test/")})
 			return err
 		}
-		if err := add(hurried); !errors.Is(err, storage.ErrNoSpace) || !errors.Is(err, context.DeadlineExceeded) {
+		if err := add(hurried); !errors.Is(err, storage.ErrNoSpace) ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("without space an addition ended with %v", err)
 		}
 		waits := make(chan error, 1)
@@ -54,7 +55,10 @@ func TestFullDisk(t *testing.T) {
 		if err := f.Freeze(ctx, 2); err != nil {
 			t.Fatal(err)
 		}
-		release := func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "x", 4; return nil }
+		release := func(m *layout.Meta) error {
+			m.State, m.To, m.View = layout.Released, "x", 4
+			return nil
+		}
 		if err := f.Transition(ctx, 2, release); err != nil {
 			t.Fatalf("a full disk keeps a partition from being released: %v", err)
 		}
@@ -75,7 +79,11 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("with space again: %v", err)
 		}
 		set(kv, true)
-		if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Copy, "", 0; return nil }); err != nil {
+		if err := f.Transition(ctx, 2,
+			func(m *layout.Meta) error {
+				m.State, m.To, m.View = layout.Copy, "", 0
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		f = f.crash(func() storage.KV {

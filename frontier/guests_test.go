@@ -61,7 +61,8 @@ func (r *running) checkGuests(m guestModel) {
 				for _, g := range gs {
 					key := [2]string{id, g.URL}
 					want := m[key]
-					if want == nil || listed[key] || g.Known != want.known || g.Active != want.active || !reflect.DeepEqual(g.Metadata, want.metadata) || g.Created == 0 {
+					if want == nil || listed[key] || g.Known != want.known || g.Active != want.active ||
+						!reflect.DeepEqual(g.Metadata, want.metadata) || g.Created == 0 {
 						r.t.Fatalf("listed %+v, want %+v", g, want)
 					}
 					listed[key] = true
@@ -78,8 +79,12 @@ func (r *running) checkGuests(m guestModel) {
 		r.must(err)
 		meta, _ := r.Meta(p)
 		have := meta.Counters
-		if a, b := counted.Counters, have; a.Guests != b.Guests || a.GuestsActive != b.GuestsActive || a.NoteBytes != b.NoteBytes || a.NoteDates != b.NoteDates {
-			r.t.Fatalf("partition %d counts %d guests, %d active, %d bytes, %d dates; there are %d, %d, %d, %d", p, b.Guests, b.GuestsActive, b.NoteBytes, b.NoteDates, a.Guests, a.GuestsActive, a.NoteBytes, a.NoteDates)
+		if a, b := counted.Counters, have; a.Guests != b.Guests || a.GuestsActive != b.GuestsActive ||
+			a.NoteBytes != b.NoteBytes || a.NoteDates != b.NoteDates {
+			r.t.Fatalf(
+				"partition %d counts %d guests, %d active, %d bytes, %d dates; there are %d, %d, %d, %d",
+				p, b.Guests, b.GuestsActive, b.NoteBytes, b.NoteDates, a.Guests, a.GuestsActive, a.NoteBytes,
+				a.NoteDates)
 		}
 	}
 	if len(listed) != len(m) {
@@ -119,7 +124,8 @@ func TestGuestsModel(t *testing.T) {
 			switch rng.IntN(9) {
 			case 0, 1, 2:
 				md := crawl.Metadata{"n": {fmt.Sprint(step), ""}}
-				refused, err := r.PutGuests(t.Context(), []guests.Put{{Partition: p, Crawl: id, URL: mustURL(url), Metadata: md}})
+				refused, err := r.PutGuests(t.Context(),
+					[]guests.Put{{Partition: p, Crawl: id, URL: mustURL(url), Metadata: md}})
 				r.must(err)
 				if refused[0] != nil {
 					t.Fatal(refused[0])
@@ -146,7 +152,8 @@ func TestGuestsModel(t *testing.T) {
 				want := m.dueNow(id, time.Now())
 				for _, d := range found.Guests {
 					g := m[[2]string{id, d.URL.String()}]
-					if g == nil || !g.active || g.due.After(time.Now()) || !want[d.Host] || !reflect.DeepEqual(d.Metadata, g.metadata) {
+					if g == nil || !g.active || g.due.After(time.Now()) || !want[d.Host] ||
+						!reflect.DeepEqual(d.Metadata, g.metadata) {
 						t.Fatalf("step %d: %s of %s is given out: %+v", step, d.URL, id, g)
 					}
 					delete(want, d.Host)
@@ -186,7 +193,8 @@ func TestGuestsModel(t *testing.T) {
 				n, err := r.DeleteGuests(t.Context(), p, c)
 				r.must(err)
 				for k := range m {
-					if h := mustURL(k[1]); k[0] == id && partitionOf(h) == p && (c.Host == "" || layout.HostOf(h) == c.Host) {
+					if h := mustURL(k[1]); k[0] == id && partitionOf(h) == p &&
+						(c.Host == "" || layout.HostOf(h) == c.Host) {
 						delete(m, k)
 						n--
 					}
@@ -282,7 +290,9 @@ func TestGuestRules(t *testing.T) {
 	if due("b", "") != 1 {
 		t.Error("the limit does not end")
 	}
-	if known, err := r.SetRule(t.Context(), 0, "a", "nobody.p0.test", guests.Rule{Block: &later}); err != nil || known {
+	if known, err := r.SetRule(t.Context(), 0, "a", "nobody.p0.test", guests.Rule{
+		Block: &later,
+	}); err != nil || known {
 		t.Errorf("a rule for a queue without guests: %v, %v", known, err)
 	}
 }
@@ -293,13 +303,15 @@ func TestGuestsMove(t *testing.T) {
 	to := start(t, storage.NewMemory(), commit.Options{})
 	tail := &caught{}
 	u := mustURL("http://h1.p0.test/")
-	_, err := from.PutGuests(t.Context(), []guests.Put{{Crawl: "a", URL: u, Metadata: crawl.Metadata{"k": {"v"}}}})
+	_, err := from.PutGuests(t.Context(),
+		[]guests.Put{{Crawl: "a", URL: u, Metadata: crawl.Metadata{"k": {"v"}}}})
 	from.must(err)
 	e, err := from.Export(t.Context(), 0, tail.sink)
 	from.must(err)
 	in, err := to.BeginImport(t.Context(), 0)
 	to.must(err)
-	to.must(e.Snapshot(t.Context(), 1<<20, func(es []storage.Entry) error { return in.Put(t.Context(), es) }))
+	to.must(e.Snapshot(t.Context(), 1<<20,
+		func(es []storage.Entry) error { return in.Put(t.Context(), es) }))
 	e.Close()
 	to.must(in.CommitCopy(t.Context(), 1))
 	_, err = from.PutGuests(t.Context(), []guests.Put{{Crawl: "b", URL: u}})
@@ -311,7 +323,8 @@ func TestGuestsMove(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		f, err := to.DueGuests(0, id, "", time.Now().Add(time.Second), 10, nil)
 		to.must(err)
-		if len(f.Guests) != 1 || f.Guests[0].URL != u || len(f.Guests[0].Metadata) != map[string]int{"a": 1, "b": 0}[id] {
+		if len(f.Guests) != 1 || f.Guests[0].URL != u ||
+			len(f.Guests[0].Metadata) != map[string]int{"a": 1, "b": 0}[id] {
 			t.Errorf("crawl %s has %+v at the next holder", id, f.Guests)
 		}
 	}
@@ -352,7 +365,11 @@ func TestNotes(t *testing.T) {
 			t.Errorf("a known URL got a note: %+v", n)
 		}
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched}))
-		put(NotePut{Known: true, Metadata: crawl.Metadata{"b": {"4"}}, Refetch: time.Now().Add(time.Hour).Unix()})
+		put(NotePut{
+			Known:    true,
+			Metadata: crawl.Metadata{"b": {"4"}},
+			Refetch:  time.Now().Add(time.Hour).Unix(),
+		})
 		if n := note(); n.Metadata["a"] != nil || n.Created != created || n.Refetch == 0 {
 			t.Errorf("after a result: %+v", n)
 		}

@@ -117,7 +117,8 @@ func (c *caught) take() []CopyMutation {
 // sameHost compares states of which one was read by another process than wrote it: the
 // time between the two counts for nothing, and is far less than a minute.
 func sameHost(a, b crawl.HostState) bool {
-	for _, t := range [...]*time.Time{&a.NotBefore, &a.FrozenUntil, &a.HoldUntil, &b.NotBefore, &b.FrozenUntil, &b.HoldUntil} {
+	for _, t := range [...]*time.Time{&a.NotBefore, &a.FrozenUntil, &a.HoldUntil, &b.NotBefore,
+		&b.FrozenUntil, &b.HoldUntil} {
 		*t = t.Round(time.Minute)
 	}
 	return a == b
@@ -238,7 +239,8 @@ func partitionInvariants(f *Frontier, m layout.Meta) error {
 	}
 	defer v.Close()
 	c := census{
-		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]layout.WakeSlot{},
+		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{},
+		wakes:  map[crawl.Host][]layout.WakeSlot{},
 		robots: map[string]bool{}, queued: map[string]bool{}, places: map[string]bool{},
 		due: map[layout.DueSlot]bool{}, planned: map[layout.DueSlot]bool{}, counted: map[crawl.Host]int{},
 	}
@@ -281,7 +283,8 @@ func (c *census) note(rel, value []byte) error {
 		if err != nil {
 			return err
 		}
-		if fp, _ := layout.FingerprintOfKey(append(make([]byte, layout.PrefixLen), rel...)); fp != layout.FingerprintOf(u.String()) {
+		if fp, _ := layout.FingerprintOfKey(append(make([]byte, layout.PrefixLen), rel...)); fp !=
+			layout.FingerprintOf(u.String()) {
 			return fmt.Errorf("record of %s under a foreign fingerprint", u)
 		}
 		c.seen++
@@ -337,7 +340,8 @@ func (c *census) note(rel, value []byte) error {
 	case layout.TableMeta:
 		_, err := layout.DecodeMeta(value)
 		return err
-	case layout.TableCash, layout.TableCredits, layout.TableTexts, layout.TableTextPlaces, layout.TableAnchors:
+	case layout.TableCash, layout.TableCredits, layout.TableTexts, layout.TableTextPlaces,
+		layout.TableAnchors:
 		if seq, ok := layout.ParseCashKey(rel, layout.CashLog); ok {
 			c.outLast = max(c.outLast, seq)
 		}
@@ -367,7 +371,13 @@ func (c *census) noteQueued(h crawl.Host, band crawl.Band, seq uint64, value []b
 }
 
 // noteBlock notes those of a block that are left.
-func (c *census) noteBlock(h crawl.Host, e *layout.HostEntry, band crawl.Band, number uint64, value []byte) error {
+func (c *census) noteBlock(
+	h crawl.Host,
+	e *layout.HostEntry,
+	band crawl.Band,
+	number uint64,
+	value []byte,
+) error {
 	b, err := layout.DecodeBlock(value)
 	if err != nil {
 		return err
@@ -399,7 +409,13 @@ func (c *census) noteBlock(h crawl.Host, e *layout.HostEntry, band crawl.Band, n
 }
 
 // notePlace notes the entry of a place.
-func (c *census) notePlace(h crawl.Host, e *layout.HostEntry, band crawl.Band, seq uint64, entry []byte) error {
+func (c *census) notePlace(
+	h crawl.Host,
+	e *layout.HostEntry,
+	band crawl.Band,
+	seq uint64,
+	entry []byte,
+) error {
 	if c.queue[h] == nil {
 		c.queue[h] = new([crawl.Bands]int64)
 	}
@@ -440,7 +456,8 @@ func (c *census) noteInline(h crawl.Host, e *layout.HostEntry) error {
 	if fp, err := e.Inline.Fingerprint(h); err != nil || fp != layout.FingerprintOf(it.URL.String()) {
 		return fmt.Errorf("the fingerprint of the only URL of %s is %x, %v", h, fp, err)
 	}
-	if e.Bands[it.Band] != (layout.BandQueue{Queued: 1, Head: 1, Next: 2}) || len(e.Inline.Entry) > layout.MaxInline || it.Attempts > 0 {
+	if e.Bands[it.Band] != (layout.BandQueue{Queued: 1, Head: 1, Next: 2}) ||
+		len(e.Inline.Entry) > layout.MaxInline || it.Attempts > 0 {
 		return fmt.Errorf("the only URL of %s is not the first: %+v, %+v", h, it, e.Bands[it.Band])
 	}
 	c.seen++
@@ -472,7 +489,8 @@ func (c *census) judge(m layout.Meta) error {
 			bands[b] += n
 		}
 		if (e.Total() > 0) != e.Awake || e.Awake != (len(c.wakes[h]) == 1) || len(c.wakes[h]) > 1 {
-			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.Total(), e.Awake, c.wakes[h])
+			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.Total(), e.Awake,
+				c.wakes[h])
 		}
 		if n, _ := strconv.Atoi(e.Site); n != c.counted[h] { // see testJudge
 			return fmt.Errorf("host %s: %d planned pages, its sums have %d", h, c.counted[h], n)
@@ -540,7 +558,8 @@ type gatedSnapshot struct {
 }
 
 func (s gatedSnapshot) Iterate(prefix []byte) storage.Iterator {
-	if len(prefix) == layout.PrefixLen+1 && prefix[layout.PrefixLen] == cmp.Or(s.kv.table, layout.TableRecords) {
+	if len(prefix) == layout.PrefixLen+1 &&
+		prefix[layout.PrefixLen] == cmp.Or(s.kv.table, layout.TableRecords) {
 		select {
 		case s.kv.arrived <- struct{}{}:
 			<-s.kv.gate

@@ -61,7 +61,8 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	kv.keep()
 	r.add(link("http://h1.p1.test/2")) // loses a mutation
 	r.must(r.Freeze(t.Context(), 2))   // loses its release
-	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State, m.Sealed = layout.Released, true; return nil }))
+	r.must(r.Transition(t.Context(), 2,
+		func(m *layout.Meta) error { m.State, m.Sealed = layout.Released, true; return nil }))
 	r.become(3, layout.Released) // loses its deletion
 	r.must(r.Delete(t.Context(), 3))
 	replica := start(t, storage.NewMemory(), commit.Options{})
@@ -75,9 +76,18 @@ func TestStoreBehindItsMarks(t *testing.T) {
 		for p, want := range map[crawl.Partition]struct {
 			state   layout.State
 			suspect bool
-		}{0: {layout.Holder, false}, 1: {layout.Holder, true}, 2: {layout.Released, true}, 3: {layout.Absent, false}, 4: {layout.Holder, false}, 5: {layout.Copy, false}, 7: {layout.Holder, true}} {
+		}{
+			0: {layout.Holder, false},
+			1: {layout.Holder, true},
+			2: {layout.Released, true},
+			3: {layout.Absent, false},
+			4: {layout.Holder, false},
+			5: {layout.Copy, false},
+			7: {layout.Holder, true},
+		} {
 			if m := metaOf(t, r, p); m.State != want.state || m.Suspect != want.suspect {
-				t.Errorf("round %d: partition %d is %v, suspect %v; want %+v", round, p, m.State, m.Suspect, want)
+				t.Errorf("round %d: partition %d is %v, suspect %v; want %+v", round, p, m.State, m.Suspect,
+					want)
 			}
 		}
 		if m := metaOf(t, r, 7); m.Epoch != 3 || m.MaxEpoch != 3 || m.Generation != 1 {
@@ -86,7 +96,8 @@ func TestStoreBehindItsMarks(t *testing.T) {
 		if m := metaOf(t, r, 2); !m.Sealed {
 			t.Error("a released partition is not sealed any more")
 		}
-		if got := r.add(link("http://h1.p1.test/3"), link("http://h1.p0.test/3")); got[0] != NotHolder || got[1] != Added && round == 0 {
+		if got := r.add(link("http://h1.p1.test/3"), link("http://h1.p0.test/3")); got[0] != NotHolder ||
+			got[1] != Added && round == 0 {
 			t.Errorf("round %d: admissions %v", round, got)
 		}
 		if round == 0 {
@@ -133,7 +144,8 @@ func TestMarksAreNotInTheWay(t *testing.T) {
 		for _, applied := range []bool{false, true} {
 			o := commit.Options{HighWater: filepath.Join(t.TempDir(), "marks")}
 			m := storage.NewMemory()
-			if err := m.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
+			if err := m.Write([]storage.Entry{
+				{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 				t.Fatal(err)
 			}
 			f := start(t, &storagetest.Faulty{KV: m, Left: at, Applied: applied}, o)
@@ -157,12 +169,18 @@ func TestLostStates(t *testing.T) {
 	t.Parallel()
 	o := commit.Options{HighWater: filepath.Join(t.TempDir(), "marks")}
 	r := startHolding(t, storage.NewMemory(), 3, o)
-	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State = layout.Released; return nil }))
+	r.must(r.Transition(t.Context(), 2,
+		func(m *layout.Meta) error { m.State = layout.Released; return nil }))
 	r.must(r.Delete(t.Context(), 2))
 	_ = r.stop()
 	r = start(t, storage.NewMemory(), o)
-	for p, want := range map[crawl.Partition]layout.State{0: layout.Holder, 1: layout.Holder, 2: layout.Absent} {
-		if m := metaOf(t, r, p); m.State != want || m.Suspect != (want == layout.Holder) || m.MaxEpoch != 1 {
+	for p, want := range map[crawl.Partition]layout.State{
+		0: layout.Holder,
+		1: layout.Holder,
+		2: layout.Absent,
+	} {
+		if m := metaOf(t, r, p); m.State != want || m.Suspect != (want == layout.Holder) ||
+			m.MaxEpoch != 1 {
 			t.Errorf("partition %d: %+v", p, m)
 		}
 	}
@@ -174,14 +192,20 @@ func TestLostStates(t *testing.T) {
 func TestLostBooks(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 2, commit.Options{})
-		r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/2"), link("http://h2.p0.test/1"), link("http://h1.p1.test/1"))
+		r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/2"), link("http://h2.p0.test/1"),
+			link("http://h1.p1.test/1"))
 		for range 2 {
-			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h1.p9.test/")}}))
+			r.must(r.Complete(t.Context(), Completion{
+				Lease:   r.lease(0, "h1.p0.test"),
+				Outcome: fetched,
+				Outbox:  []crawl.Routed{link("http://h1.p9.test/")},
+			}))
 		}
 		want := metaOf(t, r, 0).Counters
 		_ = r.stop()
 		kv = reopen()
-		if err := kv.Write([]storage.Entry{{Key: append(layout.AppendPrefix(nil, 0, 1), layout.MetaKey...), Value: nil}}); err != nil {
+		if err := kv.Write([]storage.Entry{
+			{Key: append(layout.AppendPrefix(nil, 0, 1), layout.MetaKey...), Value: nil}}); err != nil {
 			t.Fatal(err)
 		}
 		r = start(t, kv, commit.Options{})
@@ -189,12 +213,17 @@ func TestLostBooks(t *testing.T) {
 		if !m.Suspect || metaOf(t, r, 1).Suspect {
 			t.Errorf("suspect: %v, %v; want the first", m.Suspect, metaOf(t, r, 1).Suspect)
 		}
-		if got := m.Counters; got.Seen != want.Seen || got.Queued != want.Queued || got.Hosts != want.Hosts || got.Outbox != want.Outbox || got.Pages != want.Pages {
+		if got := m.Counters; got.Seen != want.Seen || got.Queued != want.Queued ||
+			got.Hosts != want.Hosts || got.Outbox != want.Outbox || got.Pages != want.Pages {
 			t.Errorf("recounted %+v, want %+v", got, want)
 		}
 		r.must(r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.Suspect = false; return nil }))
 		r.check()
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h2.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h2.p9.test/")}}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   r.lease(0, "h2.p0.test"),
+			Outcome: fetched,
+			Outbox:  []crawl.Routed{link("http://h2.p9.test/")},
+		}))
 		if out, err := r.Outbox(0, layout.OutboxKey{}, 9); err != nil || len(out) != 3 {
 			t.Errorf("outbox %v, %v: an entry was overwritten", out, err)
 		}
@@ -221,6 +250,7 @@ func TestDamagedMark(t *testing.T) {
 	r.must(os.WriteFile(path, b, 0o600))
 	r = start(t, kv.cut(), o)
 	if metaOf(t, r, 1).Suspect || !metaOf(t, r, 150).Suspect {
-		t.Errorf("suspect: %v, %v; the first has no mark that can be read", metaOf(t, r, 1).Suspect, metaOf(t, r, 150).Suspect)
+		t.Errorf("suspect: %v, %v; the first has no mark that can be read", metaOf(t, r, 1).Suspect,
+			metaOf(t, r, 150).Suspect)
 	}
 }

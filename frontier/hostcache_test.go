@@ -9,8 +9,9 @@ import (
 	"crawlnode/frontier/storage/storagetest"
 )
 
-// TestHostsOfAnotherHolder has a partition come back in the generation in which it left. What its hosts were then must not count: their
-// next places in the queue are those of the URLs that another holder has added.
+// TestHostsOfAnotherHolder has a partition come back in the generation in which it left. What its
+// hosts were then must not count: their next places in the queue are those of the URLs that another
+// holder has added.
 func TestHostsOfAnotherHolder(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		other := start(t, storage.NewMemory(), commit.Options{})
@@ -31,7 +32,8 @@ func TestHostsOfAnotherHolder(t *testing.T) {
 		r.applyAll(tail.take())
 		r.must(r.promote(0, 3))
 
-		if got := r.add(link("http://h1.p0.test/6"), link("http://h1.p0.test/4")); got[0] != Added || got[1] != Known {
+		if got := r.add(link("http://h1.p0.test/6"), link("http://h1.p0.test/4")); got[0] != Added ||
+			got[1] != Known {
 			t.Fatalf("admissions = %v", got)
 		}
 		q, err := r.Load(0, "h1.p0.test", Cursor{}, 10)

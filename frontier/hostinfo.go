@@ -16,7 +16,10 @@ type HostInfo = reader.HostInfo
 // HostInfo reads a host; ok is false when it has no record. It reads no URL, so
 // its cost does not grow with the queue. It fails with ErrNotHolder when nothing
 // of the partition is here.
-func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, ok bool, err error) {
+func (f *Frontier) HostInfo(
+	p crawl.Partition,
+	host crawl.Host,
+) (info HostInfo, ok bool, err error) {
 	v, err := f.w.Read(p)
 	if err != nil {
 		return info, false, err
@@ -25,8 +28,8 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 	return v.HostInfo(host)
 }
 
-// HostCookies returns the jar that a host's last answer left, in the form of package web/cookies; "": none.
-// It fails with ErrNotHolder when nothing of the partition is here.
+// HostCookies returns the jar that a host's last answer left, in the form of package web/cookies;
+// "": none. It fails with ErrNotHolder when nothing of the partition is here.
 func (f *Frontier) HostCookies(p crawl.Partition, host crawl.Host) (string, error) {
 	v, err := f.w.Read(p)
 	if err != nil {
@@ -40,14 +43,25 @@ func (f *Frontier) HostCookies(p crawl.Partition, host crawl.Host) (string, erro
 	return string(jar), nil
 }
 
-// Block has nobody request a host before until. The zero time ends that. It fails with ErrUnknownHost if no URL of the host was ever queued.
-func (f *Frontier) Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
+// Block has nobody request a host before until. The zero time ends that. It fails with
+// ErrUnknownHost if no URL of the host was ever queued.
+func (f *Frontier) Block(
+	ctx context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	until time.Time,
+) error {
 	return f.change(ctx, func(g group) error { return g.part(p).Block(host, until) })
 }
 
-// SetDelay has a host requested at least so far apart, whatever else its gap is; 0: at its usual gap. It fails with ErrUnknownHost if no URL
-// of the host was ever queued.
-func (f *Frontier) SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, d time.Duration) error {
+// SetDelay has a host requested at least so far apart, whatever else its gap is; 0: at its usual
+// gap. It fails with ErrUnknownHost if no URL of the host was ever queued.
+func (f *Frontier) SetDelay(
+	ctx context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	d time.Duration,
+) error {
 	return f.change(ctx, func(g group) error { return g.part(p).Delay(host, d) })
 }
 
@@ -55,8 +69,8 @@ func (f *Frontier) SetDelay(ctx context.Context, p crawl.Partition, host crawl.H
 // may have.
 func (f *Frontier) SuspiciousPerHost() int64 { return f.o.SuspiciousPerHost() }
 
-// Site is what revisits know of a host's pages together, a recrawl.Site; "": nothing. It fails with ErrNotHolder
-// when nothing of the partition is here.
+// Site is what revisits know of a host's pages together, a recrawl.Site; "": nothing. It fails with
+// ErrNotHolder when nothing of the partition is here.
 func (f *Frontier) Site(p crawl.Partition, host crawl.Host) (string, error) {
 	v, err := f.w.Read(p)
 	if err != nil {

@@ -16,8 +16,14 @@ func TestParkWithoutURLs(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const host = "h1.p0.test"
 		r := startHolding(t, kv, 1, commit.Options{})
-		state := crawl.HostState{Requests: 1, Latency: time.Second, NotBefore: day, HoldUntil: day.Add(time.Hour)}
-		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: host, State: state}, {Partition: 0, Host: "h2.p0.test", State: crawl.HostState{NotBefore: day}}}))
+		state := crawl.HostState{
+			Requests:  1,
+			Latency:   time.Second,
+			NotBefore: day,
+			HoldUntil: day.Add(time.Hour),
+		}
+		r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: host, State: state},
+			{Partition: 0, Host: "h2.p0.test", State: crawl.HostState{NotBefore: day}}}))
 		r.check()
 		r = r.crash(reopen, commit.Options{})
 		if q := r.load(0, host, 4); len(q.Items) != 0 || q.More || !sameHost(q.State, state) {

@@ -43,7 +43,8 @@ func (i *Import) Seq() crawl.Seq {
 // in the background. While too much waits to be deleted it waits, too.
 func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
 	if err := f.w.DeadList.Await(ctx, f.w.MostDead()); err != nil {
-		return nil, fmt.Errorf("frontier: importing partition %d: old copies are not deleted yet: %w", p, err)
+		return nil, fmt.Errorf("frontier: importing partition %d: old copies are not deleted yet: %w", p,
+			err)
 	}
 	var i *Import
 	err := f.do(ctx, &commit.Request{Solo: true, Apply: f.in(func(g group) error {
@@ -92,7 +93,8 @@ func (i *Import) Put(ctx context.Context, entries []storage.Entry) error {
 		}
 		piece := entries[:n]
 		entries = entries[n:]
-		err = i.f.do(ctx, &commit.Request{Apply: i.f.in(func(g group) error { return i.write(g, piece) })})
+		err = i.f.do(ctx,
+			&commit.Request{Apply: i.f.in(func(g group) error { return i.write(g, piece) })})
 		if err != nil {
 			return i.failed(err)
 		}
@@ -128,7 +130,11 @@ func (i *Import) write(g group, entries []storage.Entry) error {
 func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
 	for n := range mutations {
 		m := &mutations[n]
-		err := i.f.do(ctx, &commit.Request{Entries: len(m.Entries), Bytes: commit.SizeOf(m), Apply: i.f.in(func(g group) error { return i.follow(g, m) })})
+		err := i.f.do(ctx, &commit.Request{
+			Entries: len(m.Entries),
+			Bytes:   commit.SizeOf(m),
+			Apply:   i.f.in(func(g group) error { return i.follow(g, m) }),
+		})
 		if err != nil {
 			return i.failed(err)
 		}
@@ -161,7 +167,8 @@ func (i *Import) follow(g group, m *Mutation) error {
 // for a partition that this node holds. It survives kill -9; a loss of power
 // may take it back, all of it.
 func (i *Import) CommitCopy(ctx context.Context, epoch crawl.Epoch) error {
-	err := i.f.do(ctx, &commit.Request{Solo: true, Apply: i.f.in(func(g group) error { return i.commit(g, epoch) })})
+	err := i.f.do(ctx,
+		&commit.Request{Solo: true, Apply: i.f.in(func(g group) error { return i.commit(g, epoch) })})
 	if err != nil {
 		return i.failed(err)
 	}

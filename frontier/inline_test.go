@@ -47,14 +47,19 @@ func TestInlineURL(t *testing.T) {
 		if len(q.Items) != 1 || q.Items[0] != want || q.More || q.Queued != 1 || q.Next[1] != 2 {
 			t.Errorf("queue %+v", q)
 		}
-		if again, err := r.Load(0, "h1.p0.test", q.Next, 5); err != nil || len(again.Items) != 0 || again.More {
+		if again, err := r.Load(0, "h1.p0.test", q.Next, 5); err != nil || len(again.Items) != 0 ||
+			again.More {
 			t.Errorf("loaded twice: %+v, %v", again, err)
 		}
 		if a := r.add(link(inlineURL), link(inlineURL)); !slices.Equal(a, []Admission{Known, Known}) {
 			t.Errorf("%v", a)
 		}
 		r.check()
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{link(inlineURL)}}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   r.lease(0, "h1.p0.test"),
+			Outcome: fetched,
+			Own:     []crawl.Routed{link(inlineURL)},
+		}))
 		if s, keys := r.inlineOf(); s != nil || keys != 1 {
 			t.Errorf("completed: %+v, and %d keys", s, keys)
 		}
@@ -81,8 +86,9 @@ func TestInlineURLIsSplit(t *testing.T) {
 		},
 		"lower depth": func(r *running) { r.add(lower, seed) },
 		"failed": func(r *running) {
-			r.must(r.Complete(r.t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), RetryAt: time.Now().Add(time.Minute),
-				Outcome: crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "timeout"}}))
+			r.must(r.Complete(r.t.Context(),
+				Completion{Lease: r.lease(0, "h1.p0.test"), RetryAt: time.Now().Add(time.Minute),
+					Outcome: crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "timeout"}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,14 +102,16 @@ func TestInlineURLIsSplit(t *testing.T) {
 				t.Errorf("%+v, and %d keys", s, keys)
 			}
 			rec := r.record(inlineURL)
-			if rec.State != crawl.Queued || rec.Seq != 1 || name == "lower depth" && (rec.Depth != 0 || rec.Via != crawl.ViaSeed) ||
+			if rec.State != crawl.Queued || rec.Seq != 1 ||
+				name == "lower depth" && (rec.Depth != 0 || rec.Via != crawl.ViaSeed) ||
 				name == "failed" && (rec.Attempts != 1 || rec.NotBefore.IsZero() || rec.Reason != "timeout") {
 				t.Errorf("record %+v", rec)
 			}
 			r.check()
 			r = r.crash(reopen, commit.Options{})
 			r.check()
-			if q := r.load(0, "h1.p0.test", 5); len(q.Items) != int(r.Totals().Seen) || q.Items[0].URL != rec.URL {
+			if q := r.load(0, "h1.p0.test", 5); len(q.Items) != int(r.Totals().Seen) ||
+				q.Items[0].URL != rec.URL {
 				t.Errorf("queue %+v", q)
 			}
 		})
@@ -121,7 +129,8 @@ func TestInlineURLElsewhere(t *testing.T) {
 		t.Errorf("%d keys for a long URL", keys)
 	}
 	state := crawl.HostState{Requests: 1, Failures: 2}
-	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: state}, {Partition: 0, Host: "h2.p0.test", State: state}}))
+	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: state},
+		{Partition: 0, Host: "h2.p0.test", State: state}}))
 	if s, keys := r.inlineOf(); s == nil || keys != 2 {
 		t.Errorf("parked: %+v, and %d keys", s, keys)
 	}
@@ -158,7 +167,8 @@ func TestInlineURLIsCopied(t *testing.T) {
 	if s, keys := replica.inlineOf(); s == nil || keys != 0 {
 		t.Errorf("%+v, and %d keys", s, keys)
 	}
-	if a := replica.add(link(inlineURL), link("http://h2.p0.test/only"), link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
+	if a := replica.add(link(inlineURL), link("http://h2.p0.test/only"),
+		link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
 		t.Errorf("%v", a)
 	}
 	replica.check()
@@ -173,7 +183,8 @@ func TestInlineURLIsRecounted(t *testing.T) {
 	r.must(err)
 	defer v.Close()
 	m, err := v.Recount()
-	if want := r.Totals(); err != nil || m.Counters.Seen != want.Seen || m.Counters.Queued != want.Queued || m.Counters.Hosts != want.Hosts {
+	if want := r.Totals(); err != nil || m.Counters.Seen != want.Seen ||
+		m.Counters.Queued != want.Queued || m.Counters.Hosts != want.Hosts {
 		t.Errorf("%+v, want %+v, %v", m.Counters, want, err)
 	}
 }

@@ -15,7 +15,10 @@ import (
 func TestKnownLinksAreCountedAtHome(t *testing.T) {
 	for name, entries := range map[string]int{"cache": 1 << 10, "store": 1} {
 		t.Run(name, func(t *testing.T) {
-			storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) { knownAtHome(t, kv, reopen, entries) })
+			storagetest.OnStores(t,
+				func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+					knownAtHome(t, kv, reopen, entries)
+				})
 		})
 	}
 }
@@ -49,7 +52,8 @@ func knownAtHome(t *testing.T, kv storage.KV, reopen func() storage.KV, cacheEnt
 	}
 	changes("links added", [3]crawl.Seq{1: 1}, [3]int64{1: 3})
 	own := []crawl.Routed{b, link("http://h2.p1.test/new"), c, link("http://h2.p1.test/new")}
-	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own}))
+	r.must(r.Complete(t.Context(),
+		Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own}))
 	changes("a page", [3]crawl.Seq{0: 1, 1: 1}, [3]int64{0: 3})
 	r.check()
 	r = r.crash(reopen, commit.Options{})

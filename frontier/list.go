@@ -13,7 +13,13 @@ import (
 // List reads a page of the URLs of a held partition, in the order of package listing. It keeps a
 // snapshot for as long as the page takes. It fails with ErrNotHolder when the partition is not held
 // here.
-func (f *Frontier) List(ctx context.Context, p crawl.Partition, wanted *listing.Filter, after listing.Position, b listing.Budget) (listing.Page, error) {
+func (f *Frontier) List(
+	ctx context.Context,
+	p crawl.Partition,
+	wanted *listing.Filter,
+	after listing.Position,
+	b listing.Budget,
+) (listing.Page, error) {
 	if m, _ := f.w.Meta(p); m.State != layout.Holder {
 		return listing.Page{}, fmt.Errorf("%w: partition %d", commit.ErrNotHolder, p)
 	}

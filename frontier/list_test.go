@@ -18,7 +18,12 @@ import (
 
 // listAll reads all pages of a partition. between is called after each of them, and returns the
 // frontier that goes on.
-func (r *running) listAll(p crawl.Partition, q crawl.URLQuery, b listing.Budget, between func() *running) (lines []crawl.URLLine) {
+func (r *running) listAll(
+	p crawl.Partition,
+	q crawl.URLQuery,
+	b listing.Budget,
+	between func() *running,
+) (lines []crawl.URLLine) {
 	r.t.Helper()
 	f, err := listing.Compile(q)
 	r.must(err)
@@ -49,13 +54,23 @@ func urlsOf(lines []crawl.URLLine) (urls []string) {
 func TestList(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, commit.Options{})
-		r.add(link("http://h1.p0.test/done"), link("https://h1.p0.test:8443/Late?x=1"), link("http://h2.p0.test/inline"),
-			link("http://h3.p0.test/skipped"), link("http://h4.p0.test/retried"), link("http://h30.p0.test/failed"))
+		r.add(link("http://h1.p0.test/done"), link("https://h1.p0.test:8443/Late?x=1"),
+			link("http://h2.p0.test/inline"),
+			link("http://h3.p0.test/skipped"), link("http://h4.p0.test/retried"),
+			link("http://h30.p0.test/failed"))
 		late := "timeout: no answer within 60s"
 		for host, o := range map[string]Completion{
-			"h1.p0.test":  {Outcome: fetched},
-			"h3.p0.test":  {Outcome: crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipRobots, Reason: "robots.txt of http://h3.p0.test says Disallow: /", FetchedAt: day}},
-			"h4.p0.test":  {Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: late, FetchedAt: day}, RetryAt: day},
+			"h1.p0.test": {Outcome: fetched},
+			"h3.p0.test": {Outcome: crawl.Outcome{
+				Kind:      crawl.Refused,
+				Skip:      crawl.SkipRobots,
+				Reason:    "robots.txt of http://h3.p0.test says Disallow: /",
+				FetchedAt: day,
+			}},
+			"h4.p0.test": {
+				Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: late, FetchedAt: day},
+				RetryAt: day,
+			},
 			"h30.p0.test": {Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: late, FetchedAt: day}},
 		} {
 			o.Lease = r.lease(0, host)
@@ -86,7 +101,8 @@ func TestList(t *testing.T) {
 			q    crawl.URLQuery
 			want []string
 		}{
-			{crawl.URLQuery{State: crawl.ListQueued}, []string{"https://h1.p0.test:8443/Late?x=1", "http://h2.p0.test/inline", "http://h4.p0.test/retried"}},
+			{crawl.URLQuery{State: crawl.ListQueued}, []string{"https://h1.p0.test:8443/Late?x=1",
+				"http://h2.p0.test/inline", "http://h4.p0.test/retried"}},
 			{crawl.URLQuery{State: crawl.ListSkipped}, []string{"http://h3.p0.test/skipped"}},
 			{crawl.URLQuery{Host: "H3.p0.test"}, []string{"http://h3.p0.test/skipped"}},
 			{crawl.URLQuery{Host: "h2.p0.test"}, []string{"http://h2.p0.test/inline"}},
@@ -120,7 +136,8 @@ func TestListModel(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
+		m := newModel(t, rand.New(rand.NewPCG(seed, 1)),
+			startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
 		for n := range 400 { // hosts with one URL, between those of the model
 			m.list(link(fmt.Sprintf("http://h%d.p0.test/only", 100+n)))
 		}
@@ -135,7 +152,11 @@ func TestListModel(t *testing.T) {
 				}
 			}
 			// A time that is always over leaves one piece of rows to a page.
-			hasty := listing.Budget{Lines: 1 + m.rng.IntN(20), Bytes: math.MaxInt, Over: func() bool { return m.rng.IntN(2) == 0 }}
+			hasty := listing.Budget{
+				Lines: 1 + m.rng.IntN(20),
+				Bytes: math.MaxInt,
+				Over:  func() bool { return m.rng.IntN(2) == 0 },
+			}
 			next := func() *running {
 				// A second URL gives the first of a host, which was inline, a record.
 				m.list(link(fmt.Sprintf("http://h%d.p0.test/second", 100+m.rng.IntN(400))))

@@ -43,8 +43,14 @@ type modelURL struct {
 }
 
 func newModel(t *testing.T, rng *rand.Rand, r *running) *model {
-	return &model{t: t, rng: rng, r: r, urls: map[string]*modelURL{}, outbox: map[crawl.Partition]int64{},
-		current: map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1}}
+	return &model{
+		t:       t,
+		rng:     rng,
+		r:       r,
+		urls:    map[string]*modelURL{},
+		outbox:  map[crawl.Partition]int64{},
+		current: map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1},
+	}
 }
 
 // someLinks draws links from a small world, so that most are known.
@@ -86,7 +92,15 @@ func (m *model) expect(l *crawl.Routed) Admission {
 		}
 		return Added
 	case l.Target.Again && u.state != crawl.Queued:
-		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, life: m.clock, refetch: true, planned: u.planned, missing: u.missing}
+		*u = modelURL{
+			state:   crawl.Queued,
+			band:    l.Target.Band,
+			order:   m.clock,
+			life:    m.clock,
+			refetch: true,
+			planned: u.planned,
+			missing: u.missing,
+		}
 		return Added
 	}
 	m.dups++
@@ -117,7 +131,12 @@ func (m *model) step(reopen func() storage.KV) {
 		m.visit()
 	case k < 90:
 		p, host := m.someHost()
-		m.r.must(m.r.Park(m.t.Context(), []Parked{{Partition: p, Host: host, State: crawl.HostState{NotBefore: day.Add(-1 * 3600e9 * 24)}}}))
+		m.r.must(m.r.Park(m.t.Context(),
+			[]Parked{{
+				Partition: p,
+				Host:      host,
+				State:     crawl.HostState{NotBefore: day.Add(-1 * 3600e9 * 24)},
+			}}))
 	case k < 92:
 		m.failHost()
 	case k < 94:
@@ -182,8 +201,12 @@ func (m *model) visit() {
 // complete ends a visit of an item, whose place may be an old one.
 func (m *model) complete(p crawl.Partition, host crawl.Host, it crawl.Item, u *modelURL) {
 	m.t.Helper()
-	c := Completion{Lease: crawl.Lease{Partition: p, Epoch: m.current[p], Host: host, Item: it}, Host: crawl.HostState{NotBefore: day},
-		Own: m.someLinks(m.rng.IntN(6)), Outbox: m.someLinks(m.rng.IntN(2))}
+	c := Completion{
+		Lease:  crawl.Lease{Partition: p, Epoch: m.current[p], Host: host, Item: it},
+		Host:   crawl.HostState{NotBefore: day},
+		Own:    m.someLinks(m.rng.IntN(6)),
+		Outbox: m.someLinks(m.rng.IntN(2)),
+	}
 	switch m.rng.IntN(5) {
 	case 0:
 		c.Outcome = crawl.Outcome{Kind: crawl.URLFailed}
@@ -287,7 +310,14 @@ func (m *model) plan() {
 			m.t.Fatalf("due: %+v", u)
 		}
 		m.clock++
-		*u = modelURL{state: crawl.Queued, order: m.clock, life: m.clock, refetch: true, planned: true, missing: u.missing}
+		*u = modelURL{
+			state:   crawl.Queued,
+			order:   m.clock,
+			life:    m.clock,
+			refetch: true,
+			planned: true,
+			missing: u.missing,
+		}
 	}
 }
 
@@ -311,7 +341,8 @@ func (m *model) moveOntoItself() {
 	m.r.must(err)
 	defer e.Close()
 	m.r.must(m.r.Freeze(ctx, p))
-	m.r.must(m.r.Transition(ctx, p, func(m *layout.Meta) error { m.State = layout.Released; return nil }))
+	m.r.must(m.r.Transition(ctx, p,
+		func(m *layout.Meta) error { m.State = layout.Released; return nil }))
 	i, err := m.r.BeginImport(ctx, p)
 	m.r.must(err)
 	m.r.must(e.Snapshot(ctx, 500, func(es []storage.Entry) error { return i.Put(ctx, es) }))
@@ -326,7 +357,8 @@ func (m *model) compare() {
 	var queued, outbox int64
 	for raw, u := range m.urls {
 		rec := m.r.record(raw)
-		if rec.State != u.state || u.state == crawl.Queued && (rec.Attempts != u.attempts || rec.Band != u.band) {
+		if rec.State != u.state ||
+			u.state == crawl.Queued && (rec.Attempts != u.attempts || rec.Band != u.band) {
 			m.t.Fatalf("%s: %+v, want %+v", raw, rec, u)
 		}
 		if u.state == crawl.Queued {
@@ -337,7 +369,10 @@ func (m *model) compare() {
 		outbox += n
 	}
 	c := m.r.Totals()
-	if c.Seen != int64(len(m.urls)) || c.QueuedTotal() != queued || c.Duplicates != m.dups || c.Pages != m.pages || c.Failed != m.failed || c.Outbox != outbox {
-		m.t.Fatalf("counters = %+v, want seen %d, queued %d, duplicates %d, pages %d, failed %d, outbox %d", c, len(m.urls), queued, m.dups, m.pages, m.failed, outbox)
+	if c.Seen != int64(len(m.urls)) || c.QueuedTotal() != queued || c.Duplicates != m.dups ||
+		c.Pages != m.pages || c.Failed != m.failed || c.Outbox != outbox {
+		m.t.Fatalf(
+			"counters = %+v, want seen %d, queued %d, duplicates %d, pages %d, failed %d, outbox %d",
+			c, len(m.urls), queued, m.dups, m.pages, m.failed, outbox)
 	}
 }

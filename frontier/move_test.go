@@ -24,13 +24,21 @@ func TestMove(t *testing.T) {
 		n := 0
 		work := func() {
 			for range 5 {
-				from.add(link(fmt.Sprintf("http://h%d.p1.test/%d", n%7, n)), link(fmt.Sprintf("http://h1.p0.test/%d", n)))
+				from.add(link(fmt.Sprintf("http://h%d.p1.test/%d", n%7, n)),
+					link(fmt.Sprintf("http://h1.p0.test/%d", n)))
 				n++
 			}
 			host := fmt.Sprintf("h%d.p1.test", n%7)
 			if q := from.load(1, host, 1); len(q.Items) > 0 {
-				from.must(from.Complete(t.Context(), Completion{Lease: from.lease(1, host), Outcome: crawl.Outcome{
-					Kind: crawl.RobotsFetched, Robots: &crawl.Robots{Origin: "http://" + host, Body: []byte("x")}}, Host: crawl.HostState{NotBefore: day}}))
+				from.must(from.Complete(t.Context(), Completion{
+					Lease: from.lease(1, host),
+					Outcome: crawl.Outcome{
+						Kind: crawl.RobotsFetched, Robots: &crawl.Robots{
+							Origin: "http://" + host,
+							Body:   []byte("x"),
+						}},
+					Host: crawl.HostState{NotBefore: day},
+				}))
 				from.must(from.Complete(t.Context(), Completion{Lease: from.lease(1, host), Outcome: fetched,
 					Outbox: []crawl.Routed{link(fmt.Sprintf("http://h1.p9.test/%d", n))}}))
 			}
@@ -58,7 +66,8 @@ func TestMove(t *testing.T) {
 			ms = append(ms, m.Mutation)
 		}
 		if ms[0].Seq != e.Seq()+1 || ms[0].Epoch != 1 || e.Epoch() != 1 {
-			t.Fatalf("the sink begins with %d of epoch %d behind a snapshot of %d, %d", ms[0].Seq, ms[0].Epoch, e.Seq(), e.Epoch())
+			t.Fatalf("the sink begins with %d of epoch %d behind a snapshot of %d, %d", ms[0].Seq,
+				ms[0].Epoch, e.Seq(), e.Epoch())
 		}
 		if err := i.Apply(t.Context(), ms[1:2]); !errors.Is(err, ErrGap) {
 			t.Fatalf("a gap: %v", err)
@@ -74,13 +83,15 @@ func TestMove(t *testing.T) {
 		}
 		work()
 		from.must(from.Freeze(t.Context(), 1))
-		from.must(from.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "n2", 7; return nil }))
+		from.must(from.Transition(t.Context(), 1,
+			func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "n2", 7; return nil }))
 		to.must(errors.Join(to.ApplyCopies(t.Context(), tail.take())...))
 		before, _ := from.Meta(1)
 		to.must(to.promote(1, 7))
 		to.check()
 		m, _ := to.Meta(1)
-		if m.State != layout.Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 7 || m.Seq != before.Seq || m.Counters != before.Counters {
+		if m.State != layout.Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 7 ||
+			m.Seq != before.Seq || m.Counters != before.Counters {
 			t.Fatalf("meta = %+v, want what %+v was", m, before)
 		}
 		if to.Totals() != m.Counters {
@@ -88,7 +99,8 @@ func TestMove(t *testing.T) {
 		}
 		storagetest.Compare(t, "content", content(t, to, 1), content(t, from, 1))
 		// It lives on: what was known is known, and new URLs are admitted.
-		if got := to.add(link("http://h0.p1.test/0"), link("http://h0.p1.test/new")); got[0] != Known || got[1] != Added {
+		if got := to.add(link("http://h0.p1.test/0"), link("http://h0.p1.test/new")); got[0] != Known ||
+			got[1] != Added {
 			t.Fatalf("admissions = %v", got)
 		}
 		from.must(from.Delete(t.Context(), 1))
@@ -111,7 +123,10 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 	defer snap.Close()
 	books, err := reader.ReadBooks(snap)
 	r.must(err)
-	entry, _, err := books.Of(&reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: m.Generation}})
+	entry, _, err := books.Of(&reader.Partition{
+		Snapshot:   snap,
+		Generation: layout.Generation{Partition: p, Number: m.Generation},
+	})
 	r.must(err)
 	if entry != nil {
 		plain, err := layout.Restamped(entry, layout.Stamp{})
@@ -138,7 +153,8 @@ func TestComeBack(t *testing.T) {
 		r.must(dropped.Put(t.Context(), []storage.Entry{{Key: []byte("uleft"), Value: []byte{1}}}))
 		i, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
-		if err := dropped.Put(t.Context(), []storage.Entry{{Key: []byte("u"), Value: []byte{1}}}); !errors.Is(err, ErrImportOver) {
+		if err := dropped.Put(t.Context(), []storage.Entry{
+			{Key: []byte("u"), Value: []byte{1}}}); !errors.Is(err, ErrImportOver) {
 			t.Fatalf("the first import goes on: %v", err)
 		}
 		var entries []storage.Entry
@@ -180,20 +196,27 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("commit of nothing: %v", err)
 	}
 	meta := func(seq crawl.Seq) storage.Entry {
-		return storage.Entry{Key: []byte(layout.MetaKey), Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: seq}}, layout.Stamp{})}
+		return storage.Entry{
+			Key:   []byte(layout.MetaKey),
+			Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: seq}}, layout.Stamp{}),
+		}
 	}
-	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []storage.Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
+	if err := i.Apply(t.Context(), []Mutation{
+		{Seq: 1, Entries: []storage.Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
 		t.Fatalf("mutation before the snapshot: %v", err)
 	}
 	for _, bad := range [][]storage.Entry{
-		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, commit.MaxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
+		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, commit.MaxKeyBytes+1), Value: []byte{1}}},
+		{{Key: []byte("u"), Value: make([]byte, 3<<20)}},
+		{{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
 	} {
 		if err := i.Put(t.Context(), bad); !errors.Is(err, layout.ErrCorrupt) {
 			t.Errorf("Put of a bad entry: %v", err)
 		}
 	}
 	r.must(i.Put(t.Context(), []storage.Entry{meta(5)}))
-	if err := i.Apply(t.Context(), []Mutation{{Seq: 6, Entries: []storage.Entry{meta(9)}}}); !errors.Is(err, layout.ErrCorrupt) {
+	if err := i.Apply(t.Context(), []Mutation{
+		{Seq: 6, Entries: []storage.Entry{meta(9)}}}); !errors.Is(err, layout.ErrCorrupt) {
 		t.Fatalf("a mutation with a false number: %v", err)
 	}
 	r.must(i.Abort(t.Context()))
@@ -213,7 +236,8 @@ func FuzzImport(f *testing.F) {
 		i, err := r.BeginImport(t.Context(), 1)
 		r.must(err)
 		_ = i.Put(t.Context(), []storage.Entry{{Key: k1, Value: v1}})
-		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k2, Value: v2}, {Key: k1, Value: v1}}}})
+		_ = i.Apply(t.Context(), []Mutation{
+			{Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k2, Value: v2}, {Key: k1, Value: v1}}}})
 		_ = i.CommitCopy(t.Context(), 5)
 		// Whatever it was, the writer goes on and partition 0 is untouched.
 		if got := r.add(link("http://h1.p0.test/")); got[0] != Added {
@@ -233,7 +257,8 @@ func TestModel(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
+		m := newModel(t, rand.New(rand.NewPCG(seed, 1)),
+			startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
 		for range 300 {
 			m.step(reopen)
 		}
@@ -241,14 +266,19 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestModelOfRevisits is TestModel with pages that become due: each one that is planned is due or queued, once.
+// TestModelOfRevisits is TestModel with pages that become due: each one that is planned is due or
+// queued, once.
 func TestModelOfRevisits(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		rng := rand.New(rand.NewPCG(seed, 1))
-		j := &testJudge{conditional: true, wait: func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) }}
-		m := newModel(t, rand.New(rand.NewPCG(seed, 2)), startJudged(t, kv, 3, j, commit.Options{CacheEntries: 64}))
+		j := &testJudge{
+			conditional: true,
+			wait:        func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) },
+		}
+		m := newModel(t, rand.New(rand.NewPCG(seed, 2)),
+			startJudged(t, kv, 3, j, commit.Options{CacheEntries: 64}))
 		m.judge = j
 		for range 400 {
 			m.step(reopen)

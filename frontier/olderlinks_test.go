@@ -13,8 +13,8 @@ import (
 	"crawlnode/importance/opic"
 )
 
-// older leaves the links of a partition's pages as builds before 0.3 wrote them (decision 0211): each page has an entry of its own, and what
-// was folded is not in the log.
+// older leaves the links of a partition's pages as builds before 0.3 wrote them (decision 0211):
+// each page has an entry of its own, and what was folded is not in the log.
 func (w *cashWorld) older(p crawl.Partition) {
 	w.t.Helper()
 	v, err := w.r.w.Read(p)
@@ -49,9 +49,13 @@ func (w *cashWorld) older(p crawl.Partition) {
 		case layout.CashLog:
 			e, err := layout.DecodeCashLog(value)
 			w.r.must(err)
-			if number, _ := layout.ParseCashKey(rel, layout.CashLog); e.Visit != nil && pages[e.Visit.URL].At == number {
+			if number, _ := layout.ParseCashKey(rel, layout.CashLog); e.Visit != nil &&
+				pages[e.Visit.URL].At == number {
 				sets = append(sets, storage.Entry{Key: rel},
-					storage.Entry{Key: layout.AppendCashKey(nil, layout.CashLinks, uint64(e.Visit.URL)), Value: layout.EncodeCashLinks(e.Visit.Site, e.Visit.Links)})
+					storage.Entry{
+						Key:   layout.AppendCashKey(nil, layout.CashLinks, uint64(e.Visit.URL)),
+						Value: layout.EncodeCashLinks(e.Visit.Site, e.Visit.Links),
+					})
 			}
 		}
 	}

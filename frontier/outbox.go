@@ -40,7 +40,8 @@ func (f *Frontier) Outbox(p crawl.Partition, after layout.OutboxKey, n int) ([]O
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, OutboxEntry{From: p, Key: key, Routed: crawl.Routed{Partition: key.Target, Target: t}})
+		out = append(out,
+			OutboxEntry{From: p, Key: key, Routed: crawl.Routed{Partition: key.Target, Target: t}})
 	}
 	return out, nil
 }

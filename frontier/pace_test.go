@@ -21,7 +21,8 @@ func TestCommitPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pace = 10 * time.Millisecond
 		var commits atomic.Int64
-		f := startHolding(t, storage.NewMemory(), 8, commit.Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
+		f := startHolding(t, storage.NewMemory(), 8,
+			commit.Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
 		var wg sync.WaitGroup
 		adds := func(n int, before int64) {
 			for i := range n {

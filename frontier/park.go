@@ -15,7 +15,8 @@ type Parked struct {
 	Partition crawl.Partition
 	Host      crawl.Host
 	State     crawl.HostState // as in Completion.Host
-	// Stays: it does not leave. Only its state is written: a start that finds it in the wake index too early reads the state as well.
+	// Stays: it does not leave. Only its state is written: a start that finds it in the wake index too
+	// early reads the state as well.
 	Stays bool
 }
 
@@ -39,7 +40,8 @@ func (f *Frontier) Park(ctx context.Context, hosts []Parked) error {
 		err = f.change(ctx, func(g group) error {
 			for i := range piece {
 				if !g.park(&piece[i], heads[i]) {
-					missed = fmt.Errorf("%w: partition %d, when host %s was parked", commit.ErrNotHolder, piece[i].Partition, piece[i].Host)
+					missed = fmt.Errorf("%w: partition %d, when host %s was parked", commit.ErrNotHolder,
+						piece[i].Partition, piece[i].Host)
 				}
 			}
 			return nil
@@ -107,7 +109,12 @@ const failPiece = 200
 
 // FailHost gives a host up: all its queued URLs fail with the reason. It
 // returns how many these were. Nothing of the host may be leased.
-func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error) {
+func (f *Frontier) FailHost(
+	ctx context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	reason string,
+) (int, error) {
 	failed := 0
 	var cursor reader.Cursor
 	for {
@@ -132,7 +139,12 @@ func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.H
 }
 
 // failItems fails those of the items that are still queued.
-func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item, reason string) (int, error) {
+func (g group) failItems(
+	p crawl.Partition,
+	host crawl.Host,
+	items []crawl.Item,
+	reason string,
+) (int, error) {
 	pg := g.part(p)
 	if !pg.State.Serves() {
 		return 0, fmt.Errorf("%w: partition %d", commit.ErrNotHolder, p)

@@ -53,7 +53,8 @@ func (g group) found(p crawl.Partition, epoch crawl.Epoch) {
 		return
 	}
 	s.LastGeneration++
-	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = layout.Holder, epoch, epoch, epoch, s.LastGeneration
+	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = layout.Holder, epoch, epoch, epoch,
+		s.LastGeneration
 	s.Line = layout.Stamp{}.Begin(g.Now)
 	pg.Restated = true
 	pg.WriteMeta()
@@ -75,7 +76,11 @@ func (g group) found(p crawl.Partition, epoch crawl.Epoch) {
 //
 // A partition leaves Absent by Found or Import, and becomes it by Delete. A
 // partition that becomes held is not frozen.
-func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *layout.Meta) error) error {
+func (f *Frontier) Transition(
+	ctx context.Context,
+	p crawl.Partition,
+	fn func(m *layout.Meta) error,
+) error {
 	err := f.alone(ctx, true, func(g group) error { return g.transition(p, fn) })
 	if err != nil {
 		return fmt.Errorf("frontier: state of partition %d: %w", p, err)
@@ -108,7 +113,8 @@ func (g group) transition(p crawl.Partition, fn func(m *layout.Meta) error) erro
 	}
 	g.Then(func() { g.f.dueHeads.forget(p) })
 	cleared := s.Suspect && !m.Suspect && s.State != layout.Absent
-	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
+	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed,
+		m.Suspect
 	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
 	if s.State == layout.Holder {
 		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)

@@ -91,7 +91,8 @@ func (r *running) waitGrown(p crawl.Partition, n int64) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("the filter does not grow: it has %d payloads of %d in %d bytes", used, n, filters.DefaultPayloadFilters-room)
+			r.t.Fatalf("the filter does not grow: it has %d payloads of %d in %d bytes", used, n,
+				filters.DefaultPayloadFilters-room)
 		}
 	}
 }
@@ -107,7 +108,8 @@ func payloads(p crawl.Partition, from, n int) (cs []Content) {
 func (r *running) knows(want bool, cs []Content) {
 	r.t.Helper()
 	for i := range cs {
-		if o, known, err := r.Content(cs[i].Partition, cs[i].Digest); err != nil || known != want || known && o != cs[i].Original {
+		if o, known, err := r.Content(cs[i].Partition, cs[i].Digest); err != nil || known != want ||
+			known && o != cs[i].Original {
 			r.t.Fatalf("payload %d, %x: %+v, known %t, %v; want %t", i, cs[i].Digest, o, known, err, want)
 		}
 	}
@@ -146,7 +148,12 @@ func TestPayloadFilterFills(t *testing.T) {
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
 	_ = r.stop()
 	counted := &reads{KV: reopen()}
-	g := &gated{KV: counted, table: layout.TableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
+	g := &gated{
+		KV:      counted,
+		table:   layout.TableContents,
+		arrived: make(chan struct{}),
+		gate:    make(chan struct{}),
+	}
 	r = start(t, g, commit.Options{})
 	open := sync.OnceFunc(func() { close(g.gate) })
 	t.Cleanup(open)
@@ -179,7 +186,12 @@ func TestPayloadFilterOutgrown(t *testing.T) {
 	r := startHolding(t, kv, 1, commit.Options{})
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
 	_ = r.stop()
-	g := &gated{KV: reopen(), table: layout.TableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
+	g := &gated{
+		KV:      reopen(),
+		table:   layout.TableContents,
+		arrived: make(chan struct{}),
+		gate:    make(chan struct{}),
+	}
 	r = start(t, g, commit.Options{})
 	open := sync.OnceFunc(func() { close(g.gate) })
 	t.Cleanup(open)
@@ -246,7 +258,8 @@ func TestPayloadFilterMoves(t *testing.T) {
 func TestPayloadFilterIsBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 4 << 10
-	r := startHolding(t, storage.NewMemory(), 24, commit.Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
+	r := startHolding(t, storage.NewMemory(), 24,
+		commit.Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
 	held := 0
 	for p := range crawl.Partition(24) {
 		r.must(r.NoteContents(t.Context(), payloads(p, 0, 1500)))
@@ -299,7 +312,8 @@ func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 50)))
 	_ = r.stop()
 	log := make(said, 8)
-	r = start(t, &reads{KV: reopen(), short: true}, commit.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	r = start(t, &reads{KV: reopen(), short: true},
+		commit.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	select {
 	case line := <-log:
 		if !strings.Contains(line, "3 payloads were read of 50") {
@@ -309,7 +323,8 @@ func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 		t.Error("nobody says that a filter was not made")
 	}
 	if used, room, due := r.payloadsOf(0); used >= 0 || room != filters.DefaultPayloadFilters || !due {
-		t.Errorf("a filter was made of %d payloads of 50; there is room for %d bytes, another try %t", used, room, due)
+		t.Errorf("a filter was made of %d payloads of 50; there is room for %d bytes, another try %t",
+			used, room, due)
 	}
 	r.knows(true, payloads(0, 0, 50))
 }

@@ -11,14 +11,15 @@ import (
 )
 
 // A page is planned when it is done, its record has Visits and a CheckAt. Then it has exactly one
-// entry in the table of due pages, at CheckAt. While it is queued it has none; Visits and CheckAt stay in
-// its record. A page that is forgotten, and one that the scope excludes now, keeps Visits alone.
+// entry in the table of due pages, at CheckAt. While it is queued it has none; Visits and CheckAt
+// stay in its record. A page that is forgotten, and one that the scope excludes now, keeps Visits
+// alone.
 
 // planned reports whether its site counts a page: it is planned, or was when it was queued.
 func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.IsZero() }
 
-// planVisit asks the planner for the next visit, at the end of one. rec is the record as it would be
-// without a plan; old is what there was before, empty on a first visit. The verdict is nil when
+// planVisit asks the planner for the next visit, at the end of one. rec is the record as it would
+// be without a plan; old is what there was before, empty on a first visit. The verdict is nil when
 // nobody has judged.
 func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Record,
 	it *crawl.Item, o *crawl.Outcome, weight float64) *visits.Verdict {
@@ -38,18 +39,21 @@ func (pg part) planVisit(host crawl.Host, fp layout.Fingerprint, old, rec *crawl
 	page := pg.page(host, fp, known, at)
 	page.Weight = weight
 	plan := j.Visited(&page, o)
-	// The wait begins with the end of the visit, so that its server sees no two visits nearer than that.
+	// The wait begins with the end of the visit, so that its server sees no two visits nearer than
+	// that.
 	plan.Wait += min(max(o.Took, 0), maxAgo)
 	if it.Revisit {
 		told := Revisit{Copy: plan.Copy}
 		if o.Status != 0 && it.Via != crawl.ViaSitemapFile {
 			countRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 			told.Answered = true
-			told.Changed = plan.Verdict == visits.Changed || plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
+			told.Changed = plan.Verdict == visits.Changed ||
+				plan.Verdict == visits.Gone && visits.AnswerOf(old.Status) == visits.Content
 		}
 		pg.Group.Then(func() { j.Revisited(told) })
 	}
-	failed := rec.State != crawl.Done || plan.Verdict == visits.Unknown && visits.AnswerOf(old.Status) != visits.Failed
+	failed := rec.State != crawl.Done ||
+		plan.Verdict == visits.Unknown && visits.AnswerOf(old.Status) != visits.Failed
 	if counted && failed {
 		// Nothing was learnt of the page: what was known stays.
 		item := rec.Item
@@ -86,10 +90,16 @@ func (pg part) visitTime(o *crawl.Outcome) time.Time {
 }
 
 // page is what the planner is told. known has its times on the partition's timeline.
-func (pg part) page(host crawl.Host, fp layout.Fingerprint, known *crawl.Record, at time.Time) Page {
+func (pg part) page(
+	host crawl.Host,
+	fp layout.Fingerprint,
+	known *crawl.Record,
+	at time.Time,
+) Page {
 	e := pg.Host(host)
 	p := Page{
-		Partition: pg.State.Partition, Record: known, Counted: planned(known), Site: e.Site, Host: e.HostState,
+		Partition: pg.State.Partition, Record: known, Counted: planned(known), Site: e.Site,
+		Host:   e.HostState,
 		Spread: float64(binary.BigEndian.Uint32(fp[:])) / (1 << 32),
 	}
 	if !known.VisitedAt.IsZero() {
@@ -98,9 +108,16 @@ func (pg part) page(host crawl.Host, fp layout.Fingerprint, known *crawl.Record,
 	return p
 }
 
-// carryOut makes a plan of the judge's true: the page's record, its place among the due pages, its site. The caller stores
-// the record. at is when the visit was, or now.
-func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec *crawl.Record, plan *Plan, at time.Time) {
+// carryOut makes a plan of the judge's true: the page's record, its place among the due pages, its
+// site. The caller stores the record. at is when the visit was, or now.
+func (pg part) carryOut(
+	host crawl.Host,
+	fp layout.Fingerprint,
+	page *Page,
+	rec *crawl.Record,
+	plan *Plan,
+	at time.Time,
+) {
 	rec.Visits, rec.VisitedAt, rec.CheckAt = plan.Visits, page.Record.VisitedAt, time.Time{}
 	if plan.Visited {
 		rec.VisitedAt = pg.State.Line.Write(at)
@@ -158,7 +175,8 @@ func (pg part) unplan(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record)
 	}
 }
 
-// withdraw takes a page out of the due ones and out of the sums, if it is there, before it is queued.
+// withdraw takes a page out of the due ones and out of the sums, if it is there, before it is
+// queued.
 func (pg part) withdraw(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
 	if rec.State != crawl.Done || !planned(rec) {
 		return

@@ -10,8 +10,8 @@ import (
 
 // Planner plans the next visit of a page after each visit (package recrawl/judge). The writer calls
 // it within a write, with what the store has at that moment: so visits of one host that end at the
-// same time cannot lose each other's part of the site's sums. It must be quick and must not call the
-// frontier. The same arguments may come again, when a write had to wait for space on the disk.
+// same time cannot lose each other's part of the site's sums. It must be quick and must not call
+// the frontier. The same arguments may come again, when a write had to wait for space on the disk.
 type Planner interface {
 	// On reports whether pages are visited again at present. Without it no page is planned that was
 	// not, and those that were keep their plan.
@@ -22,8 +22,8 @@ type Planner interface {
 	// Planned plans a page anew without a visit, or for the first time one that was done before
 	// pages were visited again.
 	Planned(k *Page) Plan
-	// Claimed plans a page anew whose site says that it has last changed at a time, before or since the
-	// newest visit; false: nothing changes.
+	// Claimed plans a page anew whose site says that it has last changed at a time, before or since
+	// the newest visit; false: nothing changes.
 	Claimed(k *Page, changed time.Time) (Plan, bool)
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool

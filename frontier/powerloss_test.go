@@ -81,7 +81,9 @@ func TestUnsureAfterReopening(t *testing.T) {
 	if err := os.WriteFile(file, []byte("another-run\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if kv, err = storage.OpenBadger(filepath.Join(dir, "store"), storage.BadgerOptions{Sync: true}); err != nil {
+	if kv, err = storage.OpenBadger(filepath.Join(dir, "store"), storage.BadgerOptions{
+		Sync: true,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !kv.(interface{ LostPower() bool }).LostPower() {

@@ -14,7 +14,12 @@ import (
 // meanwhile, in whichever band, comes with the next call. A host that is not
 // known has an empty queue. It fails with ErrNotHolder when nothing of the
 // partition is here.
-func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor, n int) (reader.HostQueue, error) {
+func (f *Frontier) Load(
+	p crawl.Partition,
+	host crawl.Host,
+	after reader.Cursor,
+	n int,
+) (reader.HostQueue, error) {
 	q := reader.HostQueue{Partition: p, Host: host, Next: after}
 	v, err := f.w.Read(p)
 	if err != nil {
@@ -40,7 +45,11 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor,
 // last parked, or got its first or a better URL; Load has the present state. The
 // cursor returned continues behind the last host; with less than n hosts, the
 // end is reached.
-func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]reader.Wake, reader.WakeCursor, error) {
+func (f *Frontier) Waiting(
+	p crawl.Partition,
+	from reader.WakeCursor,
+	n int,
+) ([]reader.Wake, reader.WakeCursor, error) {
 	v, err := f.w.Read(p)
 	if err != nil {
 		return nil, from, err
@@ -49,7 +58,8 @@ func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]
 	it := v.Iterate([]byte{layout.TableWake})
 	defer it.Close()
 	var out []reader.Wake
-	for it.Seek(v.Abs(append([]byte{layout.TableWake}, from...))); it.Valid() && len(out) < n; it.Next() {
+	for it.Seek(v.Abs(append([]byte{layout.TableWake}, from...))); it.Valid() &&
+		len(out) < n; it.Next() {
 		rel := it.Key()[layout.PrefixLen:]
 		w, host, ok := layout.ParseWakeKey(rel)
 		if !ok {
@@ -73,7 +83,8 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 	return v.Record(u)
 }
 
-// Refer replaces what names a record's referrer in the store by that page's URL; "" when its record is not there.
+// Refer replaces what names a record's referrer in the store by that page's URL; "" when its record
+// is not there.
 func (f *Frontier) Refer(p crawl.Partition, rec *crawl.Record) error {
 	v, err := f.w.Read(p)
 	if err != nil {
@@ -85,7 +96,10 @@ func (f *Frontier) Refer(p crawl.Partition, rec *crawl.Record) error {
 
 // Host returns the state of a host and the number of its queued URLs by band;
 // ok is false when it is not known in this partition.
-func (f *Frontier) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+func (f *Frontier) Host(
+	p crawl.Partition,
+	host crawl.Host,
+) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
 	v, err := f.w.Read(p)
 	if err != nil {
 		return s, queued, false, err

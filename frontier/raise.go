@@ -11,13 +11,16 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// A queued URL is moved to a better band when links say more of it (package order). Then it has another place
-// and another number, and who has loaded or leased it knows the old one. So its queue entry names the places where it stood
-// since it was queued, layout.MaxMoves at most: a lease is of the URL as long as its place is among them.
+// A queued URL is moved to a better band when links say more of it (package order). Then it has
+// another place and another number, and who has loaded or leased it knows the old one. So its queue
+// entry names the places where it stood since it was queued, layout.MaxMoves at most: a lease is of
+// the URL as long as its place is among them.
 
-// score gives a new URL the band that its score makes, and has its host found by the numbers of its URLs.
+// score gives a new URL the band that its score makes, and has its host found by the numbers of its
+// URLs.
 func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout.QueueEntry) {
-	if q.Base, q.Item.Band, q.Scored = o.Admit(t, pg.Group.Now.Now); q.Scored && !e.Indexed && o.ByLinks() {
+	if q.Base, q.Item.Band, q.Scored = o.Admit(t, pg.Group.Now.Now); q.Scored && !e.Indexed &&
+		o.ByLinks() {
 		host := layout.HostOf(t.URL)
 		key := layout.AppendHostNumberKey(nil, layout.CashHosts, layout.NumberOf(t.URL))
 		pg.Set(append(key, host...), []byte{layout.FormatVersion})
@@ -25,8 +28,8 @@ func (pg part) score(o *order.Policy, t *crawl.Target, e *commit.Host, q *layout
 	}
 }
 
-// slotOf reads the queue entry of an item, with the item's URL and its place: that of the item, or one to which
-// it was moved from there.
+// slotOf reads the queue entry of an item, with the item's URL and its place: that of the item, or
+// one to which it was moved from there.
 func (pg part) slotOf(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool) {
 	q, ok := pg.queueEntry(host, it.Band, it.Seq)
 	if ok = ok && layout.SameURL(it.URL, q.HTTPS, q.Rest); !ok {
@@ -36,7 +39,8 @@ func (pg part) slotOf(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool)
 	return q, true
 }
 
-// movedFrom finds the place of an item that was moved; false: it has left the queue, or was queued anew.
+// movedFrom finds the place of an item that was moved; false: it has left the queue, or was queued
+// anew.
 func (pg part) movedFrom(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bool) {
 	found := pg.lookup(it.URL, layout.FingerprintOf(it.URL.String()))
 	if !found.ok || found.rec.State != crawl.Queued {
@@ -51,11 +55,16 @@ func (pg part) movedFrom(host crawl.Host, it *crawl.Item) (layout.QueueEntry, bo
 	return q, true
 }
 
-// Raise moves those of the URLs of a held partition to better bands that wait in a queue and whose scores are now good
-// enough, and returns how many these were. A URL is moved layout.MaxMoves times at most since it was queued,
-// and never to a worse band. It looks for the URLs in the caller's goroutine and is cut into several atomic pieces; after an
-// error, some may have been moved. It fails with ErrNotHolder when the partition is not held here.
-func (f *Frontier) Raise(ctx context.Context, p crawl.Partition, rises []order.Rise) (moved int, err error) {
+// Raise moves those of the URLs of a held partition to better bands that wait in a queue and whose
+// scores are now good enough, and returns how many these were. A URL is moved layout.MaxMoves times
+// at most since it was queued, and never to a worse band. It looks for the URLs in the caller's
+// goroutine and is cut into several atomic pieces; after an error, some may have been moved. It
+// fails with ErrNotHolder when the partition is not held here.
+func (f *Frontier) Raise(
+	ctx context.Context,
+	p crawl.Partition,
+	rises []order.Rise,
+) (moved int, err error) {
 	o := f.Order()
 	if o == nil || len(rises) == 0 {
 		return 0, nil
@@ -73,16 +82,21 @@ func (f *Frontier) Raise(ctx context.Context, p crawl.Partition, rises []order.R
 		piece := raises[:min(len(raises), duePiece)]
 		raises = raises[len(piece):]
 		n := 0
-		err = f.do(ctx, &commit.Request{Patient: true, Entries: len(piece) * dueEntries, Bytes: len(piece) * dueBytes, Apply: f.in(func(g group) error {
-			n = 0 // it may be called again after a wait for space on the disk
-			pg, err := g.leased(&crawl.Lease{Partition: p, Epoch: m.Epoch})
-			for i := range piece {
-				if err == nil && pg.raise(&piece[i]) {
-					n++
+		err = f.do(ctx, &commit.Request{
+			Patient: true,
+			Entries: len(piece) * dueEntries,
+			Bytes:   len(piece) * dueBytes,
+			Apply: f.in(func(g group) error {
+				n = 0 // it may be called again after a wait for space on the disk
+				pg, err := g.leased(&crawl.Lease{Partition: p, Epoch: m.Epoch})
+				for i := range piece {
+					if err == nil && pg.raise(&piece[i]) {
+						n++
+					}
 				}
-			}
-			return err
-		})})
+				return err
+			}),
+		})
 		moved += n
 	}
 	if err != nil {
@@ -94,7 +108,8 @@ func (f *Frontier) Raise(ctx context.Context, p crawl.Partition, rises []order.R
 // raise moves a URL, if it still stands where it was found.
 func (pg part) raise(r *order.Raise) bool {
 	q, ok := pg.queueEntry(r.Host, r.From.Band, r.From.Seq)
-	if !ok || !layout.SameURL(r.URL, q.HTTPS, q.Rest) || len(q.MovedFrom) >= layout.MaxMoves || r.To >= r.From.Band {
+	if !ok || !layout.SameURL(r.URL, q.HTTPS, q.Rest) || len(q.MovedFrom) >= layout.MaxMoves ||
+		r.To >= r.From.Band {
 		return false
 	}
 	q.Item.URL, q.Item.Band, q.Item.Seq = r.URL, r.From.Band, r.From.Seq
@@ -105,7 +120,8 @@ func (pg part) raise(r *order.Raise) bool {
 	rec := crawl.Record{Item: q.Item, State: crawl.Queued} // of a URL that has none
 	if !inline {
 		if rec = pg.stored(key, r.URL); rec.State != crawl.Queued {
-			return false // the store is damaged, or cannot be read; completing the URL writes its record anew
+			// the store is damaged, or cannot be read; completing the URL writes its record anew
+			return false
 		}
 	}
 	pg.dequeue(r.Host, &q)

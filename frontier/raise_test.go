@@ -25,7 +25,8 @@ func byScore() *order.Policy {
 	return &order.Policy{Weights: opic.DefaultWeights, Cuts: opic.EvenCuts, Scores: &order.Scores{}}
 }
 
-// raise lets links say much of some URLs, in queues or not, and then visits one that was loaded before.
+// raise lets links say much of some URLs, in queues or not, and then visits one that was loaded
+// before.
 func (m *model) raise() {
 	m.t.Helper()
 	p, _ := m.someHost()
@@ -48,14 +49,16 @@ func (m *model) raise() {
 			after[raw] = now
 		}
 	}
-	inOrder := slices.SortedFunc(maps.Keys(after), func(a, b string) int { return cmp.Compare(after[a].Seq, after[b].Seq) })
+	inOrder := slices.SortedFunc(maps.Keys(after),
+		func(a, b string) int { return cmp.Compare(after[a].Seq, after[b].Seq) })
 	for _, raw := range inOrder { // those of one queue stand in the order of their numbers
 		u, old, now := m.urls[raw], before[raw], after[raw]
 		n--
 		m.clock++
 		u.raised++
 		m.raised++
-		if now.Band >= old.Band || !u.scored || u.raised > layout.MaxMoves || now.Attempts != old.Attempts {
+		if now.Band >= old.Band || !u.scored || u.raised > layout.MaxMoves ||
+			now.Attempts != old.Attempts {
 			m.t.Fatalf("%s (%+v) was moved: %+v, before %+v", raw, u, now, old)
 		}
 		u.band, u.order = now.Band, m.clock
@@ -66,8 +69,8 @@ func (m *model) raise() {
 	m.visitOld()
 }
 
-// visitOld ends the visit of an item that was loaded some time ago. It counts exactly when its URL has not left the
-// queue since.
+// visitOld ends the visit of an item that was loaded some time ago. It counts exactly when its URL
+// has not left the queue since.
 func (m *model) visitOld() {
 	m.t.Helper()
 	if len(m.old) == 0 {
@@ -83,7 +86,8 @@ func (m *model) visitOld() {
 		return
 	}
 	l := crawl.Lease{Partition: p, Epoch: m.current[p], Host: host, Item: it}
-	if err := m.r.Complete(m.t.Context(), Completion{Lease: l, Outcome: fetched}); !errors.Is(err, ErrStaleLease) {
+	if err := m.r.Complete(m.t.Context(), Completion{Lease: l, Outcome: fetched}); !errors.Is(err,
+		ErrStaleLease) {
 		m.t.Fatalf("%s was completed once more, in another life: %v", it.URL, err)
 	}
 }
@@ -94,14 +98,17 @@ type oldItem struct {
 	life int64
 }
 
-// TestModelOfMoves is TestModelOfRevisits with URLs that are moved to better bands: none is lost, visited twice or moved too
-// often, and what was loaded before a move stays good.
+// TestModelOfMoves is TestModelOfRevisits with URLs that are moved to better bands: none is lost,
+// visited twice or moved too often, and what was loaded before a move stays good.
 func TestModelOfMoves(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		rng := rand.New(rand.NewPCG(seed, 1))
-		j := &testJudge{conditional: true, wait: func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) }}
+		j := &testJudge{
+			conditional: true,
+			wait:        func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) },
+		}
 		r := startJudged(t, kv, 3, j, commit.Options{CacheEntries: 64})
 		r.SetOrder(byScore())
 		m := newModel(t, rand.New(rand.NewPCG(seed, 2)), r)
@@ -128,8 +135,8 @@ func (r *running) rise(link float64, urls ...string) int {
 	return n
 }
 
-// The only URL of a host moves within the host's entry, and a lease from before stays good. Nothing moves without scores,
-// or that a person has named.
+// The only URL of a host moves within the host's entry, and a lease from before stays good. Nothing
+// moves without scores, or that a person has named.
 func TestRaiseTheOnlyURL(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
@@ -155,19 +162,22 @@ func TestRaiseTheOnlyURL(t *testing.T) {
 		t.Errorf("loaded %+v", q.Items)
 	}
 	r.check()
-	r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.URLFailed}, RetryAt: day}))
+	r.must(r.Complete(t.Context(),
+		Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.URLFailed}, RetryAt: day}))
 	r.check()
 	if rec := r.record(raw); rec.State != crawl.Queued || rec.Attempts != 1 {
 		t.Errorf("after a failure: %+v", rec)
 	}
 	r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}))
 	r.check()
-	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrStaleLease) {
+	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+		ErrStaleLease) {
 		t.Errorf("a second completion: %v", err)
 	}
 }
 
-// A URL is moved three times at most, and only to better bands; failing its host finds it wherever it stands.
+// A URL is moved three times at most, and only to better bands; failing its host finds it wherever
+// it stands.
 func TestRaiseIsBounded(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
@@ -183,22 +193,30 @@ func TestRaiseIsBounded(t *testing.T) {
 			bands = append(bands, r.record(raw).Band)
 		}
 	}
-	if len(bands) != 1+layout.MaxMoves || !slices.IsSortedFunc(bands, func(a, b crawl.Band) int { return int(b) - int(a) }) {
+	if len(bands) != 1+layout.MaxMoves ||
+		!slices.IsSortedFunc(bands, func(a, b crawl.Band) int { return int(b) - int(a) }) {
 		t.Errorf("bands %v", bands)
 	}
 	at := r.record(raw)
-	once := order.Raise{Host: "h1.p0.test", URL: mustURL(raw), From: layout.QueueSlot{Band: at.Band, Seq: at.Seq}, To: at.Band - 1}
-	r.must(r.do(t.Context(), &commit.Request{Entries: dueEntries, Bytes: dueBytes, Apply: r.in(func(g group) error {
-		pg, err := g.leased(&crawl.Lease{Partition: 0, Epoch: 1})
-		if err == nil && pg.raise(&once) { // whatever who found it believes
-			t.Error("a URL was moved once more")
-		}
-		return err
-	})}))
+	once := order.Raise{
+		Host: "h1.p0.test",
+		URL:  mustURL(raw),
+		From: layout.QueueSlot{Band: at.Band, Seq: at.Seq},
+		To:   at.Band - 1,
+	}
+	r.must(r.do(t.Context(),
+		&commit.Request{Entries: dueEntries, Bytes: dueBytes, Apply: r.in(func(g group) error {
+			pg, err := g.leased(&crawl.Lease{Partition: 0, Epoch: 1})
+			if err == nil && pg.raise(&once) { // whatever who found it believes
+				t.Error("a URL was moved once more")
+			}
+			return err
+		})}))
 	r.check()
 	for _, it := range items { // as they were loaded before
 		l := crawl.Lease{Partition: 0, Epoch: 1, Host: "h1.p0.test", Item: it}
-		r.must(r.Complete(t.Context(), Completion{Lease: l, Outcome: crawl.Outcome{Kind: crawl.HostFailed}}))
+		r.must(r.Complete(t.Context(),
+			Completion{Lease: l, Outcome: crawl.Outcome{Kind: crawl.HostFailed}}))
 	}
 	if n, err := r.FailHost(t.Context(), 0, "h1.p0.test", "dead"); n != 2 || err != nil {
 		t.Errorf("%d failed, %v", n, err)
@@ -206,7 +224,8 @@ func TestRaiseIsBounded(t *testing.T) {
 	r.check()
 }
 
-// What links say is folded, and moves the URL that many sites link to ahead of the others; the store finds it by its number.
+// What links say is folded, and moves the URL that many sites link to ahead of the others; the
+// store finds it by its number.
 func TestFoldsRaise(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
@@ -218,8 +237,13 @@ func TestFoldsRaise(t *testing.T) {
 		l := link(fmt.Sprintf("http://h%d.p0.test/", page+1))
 		other := link(fmt.Sprintf("http://h%d.p0.test/other", page+1))
 		r.add(l)
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, l.Target.URL.Host()), Outcome: fetched, Own: []crawl.Routed{star, other},
-			Cites: cash.CitesOf(l.Target.URL, l.Target.URL.Host(), []opic.Target{cash.CiteOf(&star), cash.CiteOf(&other)})}))
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   r.lease(0, l.Target.URL.Host()),
+			Outcome: fetched,
+			Own:     []crawl.Routed{star, other},
+			Cites: cash.CitesOf(l.Target.URL, l.Target.URL.Host(),
+				[]opic.Target{cash.CiteOf(&star), cash.CiteOf(&other)}),
+		}))
 		if page == 0 {
 			before = r.record(star.Target.URL.String()).Band
 		}
@@ -240,7 +264,8 @@ func TestFoldsRaise(t *testing.T) {
 	r.check()
 	after, other := r.record(star.Target.URL.String()).Band, r.record("http://h5.p0.test/other").Band
 	if moved == 0 || after >= before || after >= other {
-		t.Errorf("%d moved; the star went from band %d to %d, another URL is in %d", moved, before, after, other)
+		t.Errorf("%d moved; the star went from band %d to %d, another URL is in %d", moved, before, after,
+			other)
 	}
 	if o.Scores.Histogram().Total() == 0 {
 		t.Error("no scores were counted")

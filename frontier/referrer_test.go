@@ -12,7 +12,8 @@ import (
 // TestReferrerStays: a URL knows the page on which it was found first, whatever becomes of it.
 func TestReferrerStays(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		const page, near, far, inline = "http://h1.p0.test/page?a=1", "http://h1.p0.test/near", "http://h2.p0.test/far", "http://h3.p0.test/only"
+		const page, near, far, inline = "http://h1.p0.test/page?a=1", "http://h1.p0.test/near",
+			"http://h2.p0.test/far", "http://h3.p0.test/only"
 		r := startHolding(t, kv, 1, commit.Options{})
 		from := func(raw, page string) crawl.Routed {
 			l := link(raw)
@@ -34,7 +35,8 @@ func TestReferrerStays(t *testing.T) {
 		}
 		r.add(link(page))
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched,
-			Own: []crawl.Routed{from(near, page), from(far, page), from("http://h2.p0.test/other", page), from(inline, page)}}))
+			Own: []crawl.Routed{from(near, page), from(far, page), from("http://h2.p0.test/other", page),
+				from(inline, page)}}))
 		wants("queued")
 		r.add(from(near, far), from(far, near), from(inline, near)) // later links change nothing
 		r = r.crash(reopen, commit.Options{})

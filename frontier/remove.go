@@ -13,7 +13,11 @@ import (
 // 0: the partition does not know it. Only a queued URL is changed: its record then says that it was
 // removed, so that links do not bring it back, and a seed does (admitOne). It is durable on return.
 // It fails with ErrNotHolder when the partition is not held here.
-func (f *Frontier) Remove(ctx context.Context, p crawl.Partition, u urlnorm.URL) (was crawl.RecordState, err error) {
+func (f *Frontier) Remove(
+	ctx context.Context,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (was crawl.RecordState, err error) {
 	err = f.change(ctx, func(g group) error {
 		was = 0 // it may be called again after a wait for space on the disk
 		pg := g.part(p)

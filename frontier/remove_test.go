@@ -36,7 +36,8 @@ func TestRemove(t *testing.T) {
 					t.Fatalf("removal %d of %s: %v, %v; want %v", i, removed.Target.URL, was, err, want)
 				}
 			}
-			if _, queued, _, _ := r.Host(0, crawl.Host(hosts.name)); queued[removed.Target.Band] != int64(hosts.n-1) {
+			if _, queued, _, _ := r.Host(0, crawl.Host(hosts.name)); queued[removed.Target.Band] !=
+				int64(hosts.n-1) {
 				t.Errorf("%s has %v queued, want %d", hosts.name, queued, hosts.n-1)
 			}
 			r.check()
@@ -61,7 +62,9 @@ func TestRemove(t *testing.T) {
 			}
 			r.check()
 		}
-		if was, err := r.Remove(t.Context(), 0, link("http://h1.p0.test/unknown").Target.URL); err != nil || was != 0 {
+		if was, err := r.Remove(t.Context(), 0,
+			link("http://h1.p0.test/unknown").Target.URL); err != nil ||
+			was != 0 {
 			t.Errorf("an unknown URL: %v, %v", was, err)
 		}
 		stale := seed("http://h2.p0.test/stale")
@@ -70,7 +73,8 @@ func TestRemove(t *testing.T) {
 		if _, err := r.Remove(t.Context(), 0, stale.Target.URL); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrStaleLease) {
+		if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err,
+			ErrStaleLease) {
 			t.Errorf("a visit of a removed URL is completed with %v", err)
 		}
 		r.check()

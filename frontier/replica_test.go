@@ -50,18 +50,25 @@ func hold(t *testing.T) *tenure {
 			for p := range crawl.Partition(2) {
 				e, err := r.Export(t.Context(), p, tail.sink)
 				r.must(err)
-				r.must(e.Snapshot(t.Context(), 1<<20, func(es []storage.Entry) error { h.from[p] = append(h.from[p], es...); return nil }))
+				r.must(e.Snapshot(t.Context(), 1<<20,
+					func(es []storage.Entry) error { h.from[p] = append(h.from[p], es...); return nil }))
 				h.at[p] = e.Seq()
 				e.Close()
 			}
 		}
-		links := []crawl.Routed{link(fmt.Sprintf("http://h%d.p%d.test/%d", n%3, n%2, n)), link(fmt.Sprintf("http://h1.p0.test/x%d", n))}
+		links := []crawl.Routed{link(fmt.Sprintf("http://h%d.p%d.test/%d", n%3, n%2, n)),
+			link(fmt.Sprintf("http://h1.p0.test/x%d", n))}
 		r.add(links...)
 		note(links...)
 		if n%3 == 2 {
 			host := fmt.Sprintf("h%d.p0.test", n%2)
 			own := link(fmt.Sprintf("http://h2.p0.test/own%d", n))
-			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, host), Outcome: fetched, Own: []crawl.Routed{own}, Outbox: []crawl.Routed{link("http://h1.p9.test/")}}))
+			r.must(r.Complete(t.Context(), Completion{
+				Lease:   r.lease(0, host),
+				Outcome: fetched,
+				Own:     []crawl.Routed{own},
+				Outbox:  []crawl.Routed{link("http://h1.p9.test/")},
+			}))
 			note(own)
 		}
 	}
@@ -110,7 +117,8 @@ func (h *tenure) follow(ctx context.Context, f *Frontier, rng *rand.Rand) (got h
 		return got, err
 	}
 	got.epoch = 5
-	if err := f.Transition(ctx, 1, func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 6; return nil }); err != nil {
+	if err := f.Transition(ctx, 1,
+		func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 6; return nil }); err != nil {
 		return got, err
 	}
 	got.state[1] = layout.Holder
@@ -129,7 +137,8 @@ func (h *tenure) verify(t *testing.T, r *running, got had) {
 			}
 			continue
 		}
-		if m.Seq < got.seq[p] || got.state[p] == layout.Holder && m.State != layout.Holder || p == 0 && m.Epoch < got.epoch {
+		if m.Seq < got.seq[p] || got.state[p] == layout.Holder && m.State != layout.Holder ||
+			p == 0 && m.Epoch < got.epoch {
 			t.Fatalf("partition %d: %+v, acknowledged %+v", p, m, got)
 		}
 		want, ok := h.content[p][m.Seq]
@@ -175,15 +184,23 @@ func TestReplicaCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-func (h *tenure) crashAt(t *testing.T, open storagetest.Opener, at int, applied bool, rng *rand.Rand) (ended bool) {
+func (h *tenure) crashAt(
+	t *testing.T,
+	open storagetest.Opener,
+	at int,
+	applied bool,
+	rng *rand.Rand,
+) (ended bool) {
 	t.Helper()
 	kv, reopen := open(t)
-	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
+	if err := kv.Write([]storage.Entry{
+		{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
 	r := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
 	got, err := h.follow(t.Context(), r.Frontier, rng)
-	if runErr := r.stop(); err != nil && (!errors.Is(err, storagetest.ErrInjected) || !errors.Is(runErr, storagetest.ErrInjected)) {
+	if runErr := r.stop(); err != nil &&
+		(!errors.Is(err, storagetest.ErrInjected) || !errors.Is(runErr, storagetest.ErrInjected)) {
 		t.Fatalf("write %d: the replica ended with %v, Run with %v", at, err, runErr)
 	}
 	next := start(t, reopen(), commit.Options{})
@@ -249,7 +266,8 @@ func (g *trio) step() {
 	case k < 65:
 		host := fmt.Sprintf("h%d.p0.test", g.rng.IntN(3))
 		if q := g.h().load(0, host, 1); len(q.Items) > 0 {
-			g.h().must(g.h().Complete(g.t.Context(), Completion{Lease: g.h().lease(0, host), Outcome: fetched}))
+			g.h().must(g.h().Complete(g.t.Context(),
+				Completion{Lease: g.h().lease(0, host), Outcome: fetched}))
 		}
 	case k < 85:
 		g.catchUp()
@@ -270,7 +288,8 @@ func (g *trio) attach(i int) {
 	g.t.Helper()
 	r, tail := g.nodes[i], &caught{}
 	m := metaOf(g.t, r, 0)
-	if m.State == layout.Copy && m.Epoch == g.epoch && g.h().Attach(g.t.Context(), 0, m.Seq, g.epoch, tail.sink) == nil {
+	if m.State == layout.Copy && m.Epoch == g.epoch &&
+		g.h().Attach(g.t.Context(), 0, m.Seq, g.epoch, tail.sink) == nil {
 		g.tails[i] = tail
 		return
 	}

@@ -25,10 +25,11 @@ func (f *Frontier) PutSets(ctx context.Context, records []layout.SetRecord) erro
 		piece := records[:min(len(records), setPiece)]
 		records = records[len(piece):]
 		// The sync of the last piece covers those before.
-		err := f.do(ctx, &commit.Request{Sync: len(records) == 0, Small: true, Apply: f.in(func(g group) error {
-			g.putSets(piece)
-			return nil
-		})})
+		err := f.do(ctx,
+			&commit.Request{Sync: len(records) == 0, Small: true, Apply: f.in(func(g group) error {
+				g.putSets(piece)
+				return nil
+			})})
 		if err != nil {
 			return fmt.Errorf("frontier: recording in-sync sets: %w", err)
 		}

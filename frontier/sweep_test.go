@@ -65,7 +65,8 @@ func TestSweepAfterError(t *testing.T) {
 		r.giveUp(3, 10)
 		r.giveUp(4, 10)
 		time.Sleep(10 * time.Second)
-		if d := r.Dead(); d.Generations != 2 || d.Bytes == 0 || !errors.Is(d.Err, errDeaf) || time.Since(d.Since) < 9*time.Second {
+		if d := r.Dead(); d.Generations != 2 || d.Bytes == 0 || !errors.Is(d.Err, errDeaf) ||
+			time.Since(d.Since) < 9*time.Second {
 			t.Errorf("while the store cannot be read: %+v", d)
 		}
 		if n := kv.asked.Load(); n < 3 || n > 8 {
@@ -76,7 +77,8 @@ func TestSweepAfterError(t *testing.T) {
 		if d := r.Dead(); d.Generations != 0 || d.Bytes != 0 || d.Err != nil {
 			t.Errorf("afterwards: %+v", d)
 		}
-		if n := len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 3, 1)))) + len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 4, 1)))); n > 0 {
+		if n := len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 3, 1)))) +
+			len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 4, 1)))); n > 0 {
 			t.Errorf("%d keys are left", n)
 		}
 		_ = r.stop()
@@ -135,7 +137,8 @@ func (c *compacted) Compact(deleted int64) bool {
 // little back.
 func TestNearlyFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{FreeSpace: func(string) (int64, error) { return 200 << 20, nil }})
+	kv, err := storage.OpenBadger(dir,
+		storage.BadgerOptions{FreeSpace: func(string) (int64, error) { return 200 << 20, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

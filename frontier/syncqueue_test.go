@@ -36,7 +36,11 @@ func (s *slowSync) Sync() error {
 //race:meets
 func TestTransitionsShareSyncs(t *testing.T) {
 	t.Parallel()
-	kv := &slowSync{KV: storage.NewMemory(), begun: make(chan struct{}, 2000), gate: make(chan struct{})}
+	kv := &slowSync{
+		KV:    storage.NewMemory(),
+		begun: make(chan struct{}, 2000),
+		gate:  make(chan struct{}),
+	}
 	r := start(t, kv, commit.Options{})
 	release := sync.OnceFunc(func() { close(kv.gate) })
 	t.Cleanup(release) // before the one of start, which waits for the disk
@@ -55,7 +59,8 @@ func TestTransitionsShareSyncs(t *testing.T) {
 	var answered atomic.Int32
 	for _, p := range ps {
 		wg.Go(func() {
-			err := r.Transition(t.Context(), p, func(m *layout.Meta) error { m.State, m.View = layout.Released, 2; return nil })
+			err := r.Transition(t.Context(), p,
+				func(m *layout.Meta) error { m.State, m.View = layout.Released, 2; return nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -77,7 +82,8 @@ func TestTransitionsShareSyncs(t *testing.T) {
 		t.Errorf("%d syncs for 64 transitions", n)
 	}
 	kv.fail.Store(true)
-	if err := r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.View = 3; return nil }); !errors.Is(err, storagetest.ErrInjected) {
+	if err := r.Transition(t.Context(), 0,
+		func(m *layout.Meta) error { m.View = 3; return nil }); !errors.Is(err, storagetest.ErrInjected) {
 		t.Fatalf("a transition that is not on disk: %v", err)
 	}
 	if err := r.stop(); !errors.Is(err, storagetest.ErrInjected) {

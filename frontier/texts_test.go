@@ -35,7 +35,8 @@ func documents(t *testing.T, f *Frontier, p crawl.Partition) (map[string]string,
 	return found, at
 }
 
-// TestDocumentsOfPages: a page has its newest document, one that is gone has none, and the counters tell.
+// TestDocumentsOfPages: a page has its newest document, one that is gone has none, and the counters
+// tell.
 func TestDocumentsOfPages(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, Options{})
@@ -57,8 +58,10 @@ func TestDocumentsOfPages(t *testing.T) {
 			bytes += int64(len(d))
 		}
 		c := r.Totals()
-		if !maps.Equal(got, want) || c.Texts != int64(len(want)) || c.TextBytes != bytes || c.TextChanges != changes {
-			t.Fatalf("%v, counted %d, %d bytes, %d changes; want %v, %d bytes, %d changes", got, c.Texts, c.TextBytes, c.TextChanges, want, bytes, changes)
+		if !maps.Equal(got, want) || c.Texts != int64(len(want)) || c.TextBytes != bytes ||
+			c.TextChanges != changes {
+			t.Fatalf("%v, counted %d, %d bytes, %d changes; want %v, %d bytes, %d changes", got, c.Texts,
+				c.TextBytes, c.TextChanges, want, bytes, changes)
 		}
 		return at
 	}
@@ -86,40 +89,52 @@ func TestDocumentsOfPages(t *testing.T) {
 	expect(map[string]string{other: "other"}, 4)
 	visit(page, 200, "back")
 	expect(map[string]string{page: "back", other: "other"}, 5)
-	if _, _, err := r.TextChanges(0, texts.Position{Generation: 99}, nil); !errors.Is(err, texts.ErrOtherCopy) {
+	if _, _, err := r.TextChanges(0, texts.Position{Generation: 99}, nil); !errors.Is(err,
+		texts.ErrOtherCopy) {
 		t.Errorf("a position of another copy: %v", err)
 	}
 }
 
-// TestDocumentsStay: a visit that brings nothing new leaves the document, and writes no change; one that ends it says so in the
-// record, so that the same payload is read again when it is back. A judge makes the record that of the last good answer.
+// TestDocumentsStay: a visit that brings nothing new leaves the document, and writes no change; one
+// that ends it says so in the record, so that the same payload is read again when it is back. A
+// judge makes the record that of the last good answer.
 func TestDocumentsStay(t *testing.T) {
 	t.Parallel()
 	basis := crawl.BasisOf(1 << 20)
-	good := crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{1}, Basis: basis, Document: []byte("text")}
+	good := crawl.Outcome{
+		Kind:     crawl.Fetched,
+		Status:   200,
+		Digest:   crawl.Digest{1},
+		Basis:    basis,
+		Document: []byte("text"),
+	}
 	same := good
 	same.Document, same.Unchanged = nil, true
 	hidden := same
 	hidden.Basis = basis.Marked(true, false)
-	answer := func(status int) crawl.Outcome { return crawl.Outcome{Kind: crawl.Fetched, Status: status} }
+	answer := func(status int) crawl.Outcome {
+		return crawl.Outcome{Kind: crawl.Fetched, Status: status}
+	}
 	asks := answer(304)
 	asks.NoIndex = true
 	for name, c := range map[string]struct {
 		o     crawl.Outcome
 		stays bool
 	}{
-		"unchanged":              {same, true},
-		"304":                    {answer(304), true},
-		"304 with noindex":       {asks, false},
-		"a server's error":       {answer(500), true},
-		"a gateway's error":      {answer(502), true},
-		"no answer":              {crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout}, true},
-		"403":                    {answer(403), false},
-		"404":                    {answer(404), false},
-		"410":                    {answer(410), false},
-		"a redirect":             {answer(301), false},
-		"other content, no page": {crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{2}}, false},
-		"refused by robots.txt":  {crawl.Outcome{Kind: crawl.Refused}, false},
+		"unchanged":         {same, true},
+		"304":               {answer(304), true},
+		"304 with noindex":  {asks, false},
+		"a server's error":  {answer(500), true},
+		"a gateway's error": {answer(502), true},
+		"no answer": {crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout},
+			true},
+		"403":        {answer(403), false},
+		"404":        {answer(404), false},
+		"410":        {answer(410), false},
+		"a redirect": {answer(301), false},
+		"other content, no page": {
+			crawl.Outcome{Kind: crawl.Fetched, Status: 200, Digest: crawl.Digest{2}}, false},
+		"refused by robots.txt": {crawl.Outcome{Kind: crawl.Refused}, false},
 	} {
 		for _, judged := range []bool{false, true} {
 			r := startHolding(t, storage.NewMemory(), 1, Options{})
@@ -146,8 +161,10 @@ func TestDocumentsStay(t *testing.T) {
 			changes := r.Totals().TextChanges
 			rec := visit(c.o)
 			got, _ := documents(t, r.Frontier, 0)
-			if (got[page] == "text") != c.stays || (r.Totals().TextChanges == changes) != c.stays || (rec.Basis == basis) != c.stays {
-				t.Errorf("%s, judged %v: documents %v, %d changes, basis %x", name, judged, got, r.Totals().TextChanges-changes, rec.Basis)
+			if (got[page] == "text") != c.stays || (r.Totals().TextChanges == changes) != c.stays ||
+				(rec.Basis == basis) != c.stays {
+				t.Errorf("%s, judged %v: documents %v, %d changes, basis %x", name, judged, got,
+					r.Totals().TextChanges-changes, rec.Basis)
 			}
 			if rec = visit(same); (rec.Basis == basis) != true {
 				t.Errorf("%s, judged %v: unchanged, basis %x", name, judged, rec.Basis)

@@ -61,8 +61,16 @@ func TestTimelineResumes(t *testing.T) {
 	m := layout.Moment{Now: now, Wall: now, Boot: time.Hour}
 	line := layout.Stamp{}.Begin(m)
 	stored, s := line.Write(now.Add(10*time.Minute)), line.Stamp(7, m)
-	later := layout.Moment{Now: now.Add(4 * time.Minute), Wall: now.Add(3 * time.Hour), Boot: time.Hour + 4*time.Minute}
-	for run, want := range map[uint64]time.Duration{7: 6 * time.Minute, 8: 10 * time.Minute, 0: 10 * time.Minute} {
+	later := layout.Moment{
+		Now:  now.Add(4 * time.Minute),
+		Wall: now.Add(3 * time.Hour),
+		Boot: time.Hour + 4*time.Minute,
+	}
+	for run, want := range map[uint64]time.Duration{
+		7: 6 * time.Minute,
+		8: 10 * time.Minute,
+		0: 10 * time.Minute,
+	} {
 		line := s.Resume(run, later)
 		if left := line.Read(stored).Sub(later.Now); left != want {
 			t.Errorf("run %d: %v are left, want %v", run, left, want)
@@ -89,8 +97,13 @@ func TestTimelineRobots(t *testing.T) {
 	now := time.Now()
 	m := layout.Moment{Now: now, Wall: now, Boot: time.Hour}
 	line := layout.Stamp{}.Begin(m)
-	stored, s := line.WriteRobots(&crawl.Robots{Fetched: now, Expires: now.Add(24 * time.Hour)}), line.Stamp(7, m)
-	later := layout.Moment{Now: now.Add(time.Minute), Wall: now.Add(5 * time.Hour), Boot: time.Hour + time.Minute}
+	stored, s := line.WriteRobots(&crawl.Robots{Fetched: now, Expires: now.Add(24 * time.Hour)}),
+		line.Stamp(7, m)
+	later := layout.Moment{
+		Now:  now.Add(time.Minute),
+		Wall: now.Add(5 * time.Hour),
+		Boot: time.Hour + time.Minute,
+	}
 	for run, want := range map[uint64]time.Duration{7: 24*time.Hour - time.Minute, 8: 19 * time.Hour} {
 		line, r := s.Resume(run, later), *stored
 		line.ReadRobots(&r)
@@ -106,25 +119,49 @@ func TestTimelineRobots(t *testing.T) {
 // A partition goes from a node whose time of day is hours off to one that is right and
 // back; its waits, its wake index and its robots.txt stay what they are.
 func TestWrongClocksMeet(t *testing.T) {
-	for name, off := range map[string]time.Duration{"12 h ahead": 12 * time.Hour, "2 h ahead": 2 * time.Hour, "2 h behind": -2 * time.Hour, "12 h behind": -12 * time.Hour} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { wrongClocksMeet(t, off) }) })
+	for name, off := range map[string]time.Duration{
+		"12 h ahead":  12 * time.Hour,
+		"2 h ahead":   2 * time.Hour,
+		"2 h behind":  -2 * time.Hour,
+		"12 h behind": -12 * time.Hour,
+	} {
+		t.Run(name,
+			func(t *testing.T) { synctest.Test(t, func(t *testing.T) { wrongClocksMeet(t, off) }) })
 	}
 }
 
 func wrongClocksMeet(t *testing.T, off time.Duration) {
 	booted := time.Now().Add(-time.Hour)
-	a := startHolding(t, storage.NewMemory(), 1, commit.Options{Clock: wrongClock{off, booted}, Machine: "a"})
+	a := startHolding(t, storage.NewMemory(), 1,
+		commit.Options{Clock: wrongClock{off, booted}, Machine: "a"})
 	b := start(t, storage.NewMemory(), commit.Options{Clock: wrongClock{0, booted}, Machine: "b"})
 	first, second := crawl.Host("h1.p0.test"), crawl.Host("h2.p0.test")
 	a.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"), link("http://h1.p0.test/again"))
 	begun := time.Now()
-	robots := &crawl.Robots{Origin: "http://h1.p0.test", Fetched: begun, Expires: begun.Add(24 * time.Hour)}
-	a.must(a.Complete(t.Context(), Completion{Lease: a.lease(0, string(first)), Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots}}))
-	a.must(a.Complete(t.Context(), Completion{Lease: a.lease(0, string(first)), Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "reset"}, RetryAt: begun.Add(5 * time.Minute)}))
-	waits := func(d time.Duration) crawl.HostState {
-		return crawl.HostState{Requests: 1, NotBefore: begun.Add(2 * time.Second), HoldUntil: begun.Add(d), FrozenUntil: begun.Add(d / 2)}
+	robots := &crawl.Robots{
+		Origin:  "http://h1.p0.test",
+		Fetched: begun,
+		Expires: begun.Add(24 * time.Hour),
 	}
-	a.must(a.Park(t.Context(), []Parked{{Partition: 0, Host: first, State: waits(time.Hour)}, {Partition: 0, Host: second, State: waits(10 * time.Minute)}}))
+	a.must(a.Complete(t.Context(), Completion{
+		Lease:   a.lease(0, string(first)),
+		Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots},
+	}))
+	a.must(a.Complete(t.Context(), Completion{
+		Lease:   a.lease(0, string(first)),
+		Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "reset"},
+		RetryAt: begun.Add(5 * time.Minute),
+	}))
+	waits := func(d time.Duration) crawl.HostState {
+		return crawl.HostState{
+			Requests:    1,
+			NotBefore:   begun.Add(2 * time.Second),
+			HoldUntil:   begun.Add(d),
+			FrozenUntil: begun.Add(d / 2),
+		}
+	}
+	a.must(a.Park(t.Context(), []Parked{{Partition: 0, Host: first, State: waits(time.Hour)},
+		{Partition: 0, Host: second, State: waits(10 * time.Minute)}}))
 
 	holder, copier := a, b
 	epoch := crawl.Epoch(1)
@@ -145,7 +182,8 @@ func wrongClocksMeet(t *testing.T, off time.Duration) {
 		check := func(what string, got time.Time, least time.Duration) {
 			t.Helper()
 			if wait := time.Until(got); wait < least || wait > least+slack {
-				t.Errorf("hop %d, after %v: %s is %v ahead, %v to %v are right", hop, passed, what, wait, least, least+slack)
+				t.Errorf("hop %d, after %v: %s is %v ahead, %v to %v are right", hop, passed, what, wait, least,
+					least+slack)
 			}
 		}
 		check("Retry-After", q.State.HoldUntil, left)
@@ -176,6 +214,7 @@ func follow(t *testing.T, holder, copier *running, epoch crawl.Epoch) {
 	defer e.Close()
 	i, err := copier.BeginImport(t.Context(), 0)
 	copier.must(err)
-	holder.must(e.Snapshot(t.Context(), 1<<20, func(entries []storage.Entry) error { return i.Put(context.Background(), entries) }))
+	holder.must(e.Snapshot(t.Context(), 1<<20,
+		func(entries []storage.Entry) error { return i.Put(context.Background(), entries) }))
 	copier.must(i.CommitCopy(t.Context(), epoch))
 }

@@ -10,8 +10,8 @@ import (
 	"crawlnode/importance/opic"
 )
 
-// Credits for another partition go into its log at once where this node is alone, and wait in the outbox while anybody
-// copies one of the two, or when the other is not here.
+// Credits for another partition go into its log at once where this node is alone, and wait in the
+// outbox while anybody copies one of the two, or when the other is not here.
 func TestCreditsWaitForCopies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -34,7 +34,11 @@ func TestCreditsWaitForCopies(t *testing.T) {
 			page, target := link("http://h1.p0.test/"), link(c.target)
 			r.add(page)
 			it := r.lease(0, "h1.p0.test")
-			r.must(r.Complete(t.Context(), Completion{Lease: it, Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []opic.Target{cash.CiteOf(&target)})}))
+			r.must(r.Complete(t.Context(), Completion{
+				Lease:   it,
+				Outcome: fetched,
+				Cites:   cash.CitesOf(page.Target.URL, "p0.test", []opic.Target{cash.CiteOf(&target)}),
+			}))
 			if c.copied != 9 {
 				e, err := r.Export(t.Context(), c.copied, (&caught{}).sink)
 				r.must(err)
@@ -47,10 +51,12 @@ func TestCreditsWaitForCopies(t *testing.T) {
 			r.must(err)
 			own, err := countCash(r.Frontier, 0)
 			r.must(err)
-			if done[0].Posts != c.posts || len(own.outbox) != c.posts || other.log != c.logs || done[0].Entries != 1 {
+			if done[0].Posts != c.posts || len(own.outbox) != c.posts || other.log != c.logs ||
+				done[0].Entries != 1 {
 				t.Errorf("%+v; %d entries wait, %d are in the other log", done[0], len(own.outbox), other.log)
 			}
-			if sent := own.totals.Ledger.Sent; sent == 0 || c.logs == 1 && other.totals.Ledger.Received != sent {
+			if sent := own.totals.Ledger.Sent; sent == 0 ||
+				c.logs == 1 && other.totals.Ledger.Received != sent {
 				t.Errorf("%d were sent, %d received", sent, other.totals.Ledger.Received)
 			}
 		})

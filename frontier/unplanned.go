@@ -38,10 +38,11 @@ func (f *Frontier) Unplanned(
 	return pages, next, done, err
 }
 
-// PlanFirst has the planner plan done pages that have no plan, and counts those that have one now. As to
-// repeats and errors it is as MoveDue.
+// PlanFirst has the planner plan done pages that have no plan, and counts those that have one now.
+// As to repeats and errors it is as MoveDue.
 func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int, err error) {
-	return inPieces(ctx, f, pages, "planning done pages", func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)
+	return inPieces(ctx, f, pages, "planning done pages",
+		func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)
 }
 
 // planFirst plans a page that is done and has no plan; false: it is not one.
@@ -62,7 +63,8 @@ func (pg part) planFirst(u *Unplanned) bool {
 // claim has a planned page planned anew when its site says that it has changed.
 func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	j := pg.f.planner
-	if t.Claimed.IsZero() || j == nil || !j.On() || found.rec.State != crawl.Done || !planned(&found.rec.Record) {
+	if t.Claimed.IsZero() || j == nil || !j.On() || found.rec.State != crawl.Done ||
+		!planned(&found.rec.Record) {
 		return
 	}
 	host, rec := layout.HostOf(t.URL), found.rec.Record
@@ -73,9 +75,9 @@ func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	}
 }
 
-// Stamp writes how far the timelines of held partitions have come, so that due times that are days away go
-// on where they were after a restart of the machine. It is for partitions in which nothing has changed for
-// minutes: each change writes it. Partitions that are not held are left out.
+// Stamp writes how far the timelines of held partitions have come, so that due times that are days
+// away go on where they were after a restart of the machine. It is for partitions in which nothing
+// has changed for minutes: each change writes it. Partitions that are not held are left out.
 func (f *Frontier) Stamp(ctx context.Context, ps []crawl.Partition) error {
 	err := f.change(ctx, func(g group) error {
 		for _, p := range ps {

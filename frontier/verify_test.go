@@ -27,7 +27,11 @@ type damageStore struct {
 
 func makeDamageStore(t *testing.T) damageStore {
 	t.Helper()
-	s := damageStore{dir: t.TempDir(), marks: filepath.Join(t.TempDir(), "marks"), seen: map[crawl.Partition]int64{}}
+	s := damageStore{
+		dir:   t.TempDir(),
+		marks: filepath.Join(t.TempDir(), "marks"),
+		seen:  map[crawl.Partition]int64{},
+	}
 	kv, err := storagetest.OpenSmall(s.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +72,8 @@ func (s damageStore) rotated(t *testing.T) (full string) {
 		t.Fatal(err)
 	}
 	clear(b[20:]) // all but the log's head
-	if err := os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%05d.mem", number+1)), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("%05d.mem", number+1)), b, 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	return full
@@ -88,7 +93,11 @@ func (s damageStore) files(t *testing.T, ext string) (names []string) {
 // flipped copies the store and flips one bit of a file, at a byte that is used.
 func (s damageStore) flipped(t *testing.T, name string, rng *rand.Rand) (to damageStore, at int) {
 	t.Helper()
-	to = damageStore{dir: storagetest.Clone(t, s.dir), marks: filepath.Join(t.TempDir(), "marks"), seen: s.seen}
+	to = damageStore{
+		dir:   storagetest.Clone(t, s.dir),
+		marks: filepath.Join(t.TempDir(), "marks"),
+		seen:  s.seen,
+	}
 	if err := storagetest.CloneFile(s.marks, to.marks); err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +144,14 @@ func (s damageStore) judge(t *testing.T, name string) string {
 	verdict := "whole"
 	for p, want := range s.seen {
 		m := metaOf(t, r, p)
-		found := int64(len(storagetest.Dump(t, kv, string(append(layout.AppendPrefix(nil, p, 1), layout.TableRecords)))))
+		found := int64(len(storagetest.Dump(t, kv,
+			string(append(layout.AppendPrefix(nil, p, 1), layout.TableRecords)))))
 		switch {
 		case m.Suspect:
 			verdict = "suspect"
 		case m.State != layout.Holder || found != want || m.Counters.Seen != want:
-			t.Errorf("%s: partition %d is %v with %d of %d records, and not suspect", name, p, m.State, found, want)
+			t.Errorf("%s: partition %d is %v with %d of %d records, and not suspect", name, p, m.State,
+				found, want)
 			verdict = "silent"
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"crawlnode/importance/opic"
 )
 
-// Cites is what a finished page passes cash on to, for its completion; nil: importance does not count, or
-// the outcome is no page's. links are all targets of the outcome. Any goroutine may call it.
+// Cites is what a finished page passes cash on to, for its completion; nil: importance does not
+// count, or the outcome is no page's. links are all targets of the outcome. Any goroutine may call
+// it.
 func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) []byte {
 	if !k.On() || !passesOn(v, o) {
 		return nil
@@ -23,7 +24,8 @@ func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) [
 	var number layout.Numberer
 	for i := range links {
 		l := &links[i]
-		if via := l.Target.Via; via == crawl.ViaLink || via == crawl.ViaRedirect || via == crawl.ViaAsset {
+		if via := l.Target.Via; via == crawl.ViaLink || via == crawl.ViaRedirect ||
+			via == crawl.ViaAsset {
 			if l.Target.URL != page {
 				cited = append(cited, opic.Target{Partition: l.Partition, URL: number.Of(l.Target.URL)})
 			}
@@ -32,11 +34,12 @@ func (k *Keeper) Cites(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) [
 	return cash.CitesOf(page, domainOf(page.Host()), cited)
 }
 
-// passesOn reports whether the links that an outcome brings are those of the page. A page that is gone
-// has none, which counts when it had some before.
+// passesOn reports whether the links that an outcome brings are those of the page. A page that is
+// gone has none, which counts when it had some before.
 func passesOn(v *crawl.Visit, o *crawl.Outcome) bool {
 	switch {
-	case o.Kind != crawl.Fetched || o.IsSitemap || v.Item.Via == crawl.ViaSitemapFile || o.Status == 304 || o.Unchanged:
+	case o.Kind != crawl.Fetched || o.IsSitemap || v.Item.Via == crawl.ViaSitemapFile ||
+		o.Status == 304 || o.Unchanged:
 		return false
 	case o.Status/100 == 2 || o.Status/100 == 3:
 		return true

@@ -31,8 +31,8 @@ type member struct {
 	stop  func()
 }
 
-// network joins members. It loses calls and answers, and carries some calls twice; replicas are sometimes
-// silent.
+// network joins members. It loses calls and answers, and carries some calls twice; replicas are
+// sometimes silent.
 type network struct {
 	t       *testing.T
 	mu      sync.Mutex // guards rng, which calls use at the same time
@@ -51,7 +51,13 @@ const testPartitions = 6
 var errLost = errors.New("lost")
 
 func newNetwork(t *testing.T, rng *rand.Rand) *network {
-	n := &network{t: t, rng: rng, members: map[crawl.NodeID]*member{}, where: map[crawl.Partition]crawl.NodeID{}, epochs: map[crawl.Partition]crawl.Epoch{}}
+	n := &network{
+		t:       t,
+		rng:     rng,
+		members: map[crawl.NodeID]*member{},
+		where:   map[crawl.Partition]crawl.NodeID{},
+		epochs:  map[crawl.Partition]crawl.Epoch{},
+	}
 	ids := []crawl.NodeID{"a", "b", "c"}
 	for p := range crawl.Partition(testPartitions) {
 		n.where[p], n.epochs[p] = ids[int(p)%3], 1
@@ -91,8 +97,14 @@ func (m *member) start() {
 	})
 	m.net.t.Cleanup(func() { m.stop() })
 	m.front = f
-	m.Keeper = New(Options{Self: m.id, Store: f, Holdings: m, Peers: m, Log: slog.New(slog.DiscardHandler),
-		Settings: func() *crawl.Settings { return &crawl.Settings{Priority: "importance=1"} }})
+	m.Keeper = New(Options{
+		Self:     m.id,
+		Store:    f,
+		Holdings: m,
+		Peers:    m,
+		Log:      slog.New(slog.DiscardHandler),
+		Settings: func() *crawl.Settings { return &crawl.Settings{Priority: "importance=1"} },
+	})
 }
 
 // crash ends a member as kill -9 does, and starts it again.
@@ -131,7 +143,11 @@ func (m *member) Await(_ context.Context, ts []handoff.Tenure, _ bool, errs []er
 	}
 }
 
-func (m *member) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+func (m *member) Credit(
+	ctx context.Context,
+	to crawl.NodeID,
+	b *peer.CreditBatch,
+) (*peer.CreditReply, error) {
 	n := m.net
 	if n.chance(4) {
 		return nil, errLost
@@ -196,7 +212,12 @@ func (n *network) visit(w *web, page int) {
 	for _, to := range w.links[page] {
 		links = append(links, w.urls[to])
 	}
-	c := frontier.Completion{Lease: crawl.Lease{Partition: l.Partition, Epoch: n.epochs[l.Partition], Host: crawl.Host(l.Target.URL.Host()), Item: rec.Item},
+	c := frontier.Completion{Lease: crawl.Lease{
+		Partition: l.Partition,
+		Epoch:     n.epochs[l.Partition],
+		Host:      crawl.Host(l.Target.URL.Host()),
+		Item:      rec.Item,
+	},
 		Outcome: o, Cites: m.Cites(&v, &o, links)}
 	if err := m.front.Complete(n.t.Context(), c); err != nil {
 		n.t.Fatal(err)
@@ -222,8 +243,9 @@ func (n *network) sums() (sum opic.Ledger, waiting int) {
 	return sum, waiting
 }
 
-// Three nodes that crash, with a network that loses and repeats: all that was sent is received once, and at
-// rest every URL has what the links give it, on whichever node, with the same rank on all.
+// Three nodes that crash, with a network that loses and repeats: all that was sent is received
+// once, and at rest every URL has what the links give it, on whichever node, with the same rank on
+// all.
 func TestCashFlowsBetweenNodes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -296,7 +318,8 @@ func (n *network) rest(now *time.Time) {
 func (n *network) compare(w *web) {
 	n.t.Helper()
 	sum, waiting := n.sums()
-	if sum.Sent != sum.Received || waiting > 0 || sum.Sent == 0 || sum.Minted != opic.Unit*opic.Cash(len(w.urls)) {
+	if sum.Sent != sum.Received || waiting > 0 || sum.Sent == 0 ||
+		sum.Minted != opic.Unit*opic.Cash(len(w.urls)) {
 		n.t.Fatalf("at rest: %+v, %d entries wait", sum, waiting)
 	}
 	x := make([]float64, len(w.urls))

@@ -1,6 +1,6 @@
-// Package importance keeps the importance of URLs up to date on one node (decision 0211): it folds the
-// logs of the held partitions, sends credits from one partition to another, and sums histograms,
-// from which every node computes the same ranks.
+// Package importance keeps the importance of URLs up to date on one node (decision 0211): it folds
+// the logs of the held partitions, sends credits from one partition to another, and sums
+// histograms, from which every node computes the same ranks.
 //
 //	page done ── log ── fold ──┬─ accounts ── queued URLs move to better bands
 //	                           └─ outbox of credits ── send ── Receiver ── log of the target

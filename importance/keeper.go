@@ -72,9 +72,9 @@ const round = time.Second
 // A log is folded when it has so many entries that a changed block, of 4 KiB, stands for blockPages
 // pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed.
 //
-// What a fold has for other partitions is an entry for each of them and each round of folds, so few rounds need few entries. A node
-// with foldTogether accounts or more looks at its logs every foldEvery. One with fewer does so each round: a short crawl has no
-// time to wait for its order.
+// What a fold has for other partitions is an entry for each of them and each round of folds, so few
+// rounds need few entries. A node with foldTogether accounts or more looks at its logs every
+// foldEvery. One with fewer does so each round: a short crawl has no time to wait for its order.
 const (
 	blockPages    = 8
 	blockAccounts = 150
@@ -86,8 +86,8 @@ const (
 	sumAfter      = 10 * time.Second
 )
 
-// Run folds and sends until ctx ends, or the store fails. Call it once, when the node has joined its
-// cluster.
+// Run folds and sends until ctx ends, or the store fails. Call it once, when the node has joined
+// its cluster.
 func (k *Keeper) Run(ctx context.Context) error {
 	tick := ticks.New(round)
 	defer tick.Stop()
@@ -119,7 +119,8 @@ func (k *Keeper) Round(ctx context.Context, now time.Time) error {
 	if err := k.send(ctx); err != nil {
 		return err
 	}
-	if now.Sub(k.lastSums) < sumAfter && (k.ranks.Load() != nil || !k.folded) { // the first accounts are summed at once
+	// the first accounts are summed at once
+	if now.Sub(k.lastSums) < sumAfter && (k.ranks.Load() != nil || !k.folded) {
 		return nil
 	}
 	k.lastSums = now
@@ -181,11 +182,13 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 	for p, h := range k.held {
 		n := entries[p]
 		blocks := 1 + int(h.accounts/blockAccounts)
-		enough, after := min(blockPages*blocks, foldMost), min(time.Duration(1+blocks)*foldSmall, foldAfter)
+		enough, after := min(blockPages*blocks, foldMost), min(time.Duration(1+blocks)*foldSmall,
+			foldAfter)
 		if k.behind {
 			enough, after = foldMost, 4*foldAfter
 		}
-		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after-every) { // the next round would be too late
+		// the next round would be too late
+		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after-every) {
 			due = append(due, p)
 		}
 	}

@@ -30,7 +30,11 @@ type Options struct {
 // Store is the part of the frontier that importance needs. Its errors end the node, except
 // commit.ErrNotHolder and those of an ended context.
 type Store interface {
-	FoldAll(ctx context.Context, ps []crawl.Partition, alone bool) (done []cash.Folded, errs []error, err error)
+	FoldAll(
+		ctx context.Context,
+		ps []crawl.Partition,
+		alone bool,
+	) (done []cash.Folded, errs []error, err error)
 	SetOrder(*order.Policy)
 	Raise(ctx context.Context, p crawl.Partition, rises []order.Rise) (moved int, err error)
 	Unfolded(visit func(p crawl.Partition, entries int))
@@ -63,15 +67,16 @@ type Peers interface {
 	Ranks() [][]byte
 }
 
-// Orders returns the weights by which queued URLs are ordered; false: they are ordered as their finders ask, by
-// depth. They are ordered by weights when importance counts, and when a person has given weights of anything
-// but depth.
+// Orders returns the weights by which queued URLs are ordered; false: they are ordered as their
+// finders ask, by depth. They are ordered by weights when importance counts, and when a person has
+// given weights of anything but depth.
 func Orders(s *crawl.Settings) (opic.Weights, bool) {
 	if s == nil {
 		return opic.Weights{}, false
 	}
 	w, err := opic.ParseWeights(cmp.Or(s.Priority, opic.DefaultWeights.String()))
-	return w, err == nil && (Counts(s) && (w.Importance > 0 || w.Authority > 0) || s.Priority != "" && w.Change+w.Freshness > 0)
+	return w, err == nil && (Counts(s) && (w.Importance > 0 || w.Authority > 0) ||
+		s.Priority != "" && w.Change+w.Freshness > 0)
 }
 
 // Counts reports whether importance is computed in a crawl: when a person has given weights
@@ -90,8 +95,8 @@ func Counts(s *crawl.Settings) bool {
 	return err == nil && (w.Importance > 0 || w.Authority > 0)
 }
 
-// Weighted reports whether important pages are visited again more often than others: when pages are visited again, and
-// a person has given a weight to importance.
+// Weighted reports whether important pages are visited again more often than others: when pages are
+// visited again, and a person has given a weight to importance.
 func Weighted(s *crawl.Settings) bool {
 	if s == nil || !s.Revisits() || s.Priority == "" {
 		return false

@@ -23,8 +23,8 @@ type ordering struct {
 // orderRounds is after how many rounds the cuts between the bands are made anew.
 const orderRounds = 10
 
-// setOrder tells the frontier by what it orders queued URLs: at once when the settings have changed, and every
-// few rounds, as ranks and scores change.
+// setOrder tells the frontier by what it orders queued URLs: at once when the settings have
+// changed, and every few rounds, as ranks and scores change.
 func (k *Keeper) setOrder() {
 	s := k.opts.Settings()
 	w, on := Orders(s)
@@ -38,7 +38,8 @@ func (k *Keeper) setOrder() {
 	}
 	ranks, focused := k.ranks.Load(), s.Focus != nil
 	o.rounds++
-	if o.ordering && o.weights == w && o.focused == focused && o.ranks == ranks && o.rounds < orderRounds {
+	if o.ordering && o.weights == w && o.focused == focused && o.ranks == ranks &&
+		o.rounds < orderRounds {
 		return
 	}
 	if !o.ordering || o.weights != w || o.focused != focused {

@@ -9,8 +9,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// maxSummary bounds a summary of another node: about 1,900 buckets of a few bytes are possible, and some
-// hundred are used.
+// maxSummary bounds a summary of another node: about 1,900 buckets of a few bytes are possible, and
+// some hundred are used.
 const maxSummary = 16 << 10
 
 // sum sums the histograms of the held partitions, and those of the members.
@@ -29,7 +29,8 @@ func (k *Keeper) sum() error {
 		}
 		h, err := opic.DecodeHistogram(b)
 		if err != nil {
-			k.opts.Log.Debug("a member's histogram of importance cannot be read, and is left out", "error", err)
+			k.opts.Log.Debug("a member's histogram of importance cannot be read, and is left out", "error",
+				err)
 			continue
 		}
 		own.Plus(h)
@@ -59,8 +60,8 @@ func (k *Keeper) Rank(c opic.Cash) (rank float64, ok bool) {
 	return r.Rank(c), true
 }
 
-// Links says what links say of a URL of a held partition, as far as it was folded; nil while importance
-// does not count. Any goroutine may call it.
+// Links says what links say of a URL of a held partition, as far as it was folded; nil while
+// importance does not count. Any goroutine may call it.
 func (k *Keeper) Links(p crawl.Partition, u urlnorm.URL) (*crawl.LinksReport, error) {
 	if !k.On() {
 		return nil, nil
@@ -81,8 +82,9 @@ func (k *Keeper) Links(p crawl.Partition, u urlnorm.URL) (*crawl.LinksReport, er
 	return r, nil
 }
 
-// Weight is how important a page of a held partition is for its next visits, as far as it is known: its rank, but not so
-// little that it would hardly be visited. 0: all weigh the same, or nothing is known. Any goroutine may call it.
+// Weight is how important a page of a held partition is for its next visits, as far as it is known:
+// its rank, but not so little that it would hardly be visited. 0: all weigh the same, or nothing is
+// known. Any goroutine may call it.
 func (k *Keeper) Weight(p crawl.Partition, u urlnorm.URL) (float64, error) {
 	if s := k.opts.Settings(); !Weighted(s) {
 		return 0, nil

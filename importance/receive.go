@@ -25,8 +25,8 @@ const takeWait = 3 * time.Second
 // errNotJoined says that this node holds nothing yet.
 var errNotJoined = errors.New("this node has not joined the cluster yet")
 
-// Credit takes credits that another member sends. It takes them whether or not importance counts here:
-// the members learn of a new setting one after the other. Any goroutine may call it.
+// Credit takes credits that another member sends. It takes them whether or not importance counts
+// here: the members learn of a new setting one after the other. Any goroutine may call it.
 func (k *Keeper) Credit(ctx context.Context, b *peer.CreditBatch) (*peer.CreditReply, error) {
 	partitions := k.opts.Holdings.Partitions()
 	if partitions == 0 {
@@ -47,11 +47,16 @@ func (k *Keeper) Credit(ctx context.Context, b *peer.CreditBatch) (*peer.CreditR
 	return r, nil
 }
 
-// fromWire returns the entries of a batch that a correct node may send, and their places. Behind one
-// that it may not send none of its pair is taken: its number would say that the other was taken too.
-func fromWire(b *peer.CreditBatch, partitions int) (entries []cash.CreditEntry, at []int, err error) {
+// fromWire returns the entries of a batch that a correct node may send, and their places. Behind
+// one that it may not send none of its pair is taken: its number would say that the other was taken
+// too.
+func fromWire(
+	b *peer.CreditBatch,
+	partitions int,
+) (entries []cash.CreditEntry, at []int, err error) {
 	if len(b.Entries) > maxEntries {
-		return nil, nil, fmt.Errorf("%d entries of credits in one call, at most %d", len(b.Entries), maxEntries)
+		return nil, nil, fmt.Errorf("%d entries of credits in one call, at most %d", len(b.Entries),
+			maxEntries)
 	}
 	size := 0
 	last := map[[2]uint32]uint64{}
@@ -59,7 +64,8 @@ func fromWire(b *peer.CreditBatch, partitions int) (entries []cash.CreditEntry, 
 		if size += len(e.GetCredits()); size > maxBytes {
 			return nil, nil, fmt.Errorf("more than %d bytes of credits in one call", maxBytes)
 		}
-		if e.GetFrom() >= uint32(partitions) || e.GetTo() >= uint32(partitions) || e.GetFrom() == e.GetTo() {
+		if e.GetFrom() >= uint32(partitions) || e.GetTo() >= uint32(partitions) ||
+			e.GetFrom() == e.GetTo() {
 			continue
 		}
 		pair := [2]uint32{e.GetFrom(), e.GetTo()}
@@ -68,7 +74,11 @@ func fromWire(b *peer.CreditBatch, partitions int) (entries []cash.CreditEntry, 
 			continue
 		}
 		last[pair] = e.Seq
-		entries = append(entries, cash.CreditEntry{From: crawl.Partition(e.From), Key: frontier.OutboxKey{Target: crawl.Partition(e.To), Seq: e.Seq}, Bytes: e.Credits})
+		entries = append(entries, cash.CreditEntry{
+			From:  crawl.Partition(e.From),
+			Key:   frontier.OutboxKey{Target: crawl.Partition(e.To), Seq: e.Seq},
+			Bytes: e.Credits,
+		})
 		at = append(at, i)
 	}
 	return entries, at, nil

@@ -15,8 +15,8 @@ import (
 	"crawlnode/peer"
 )
 
-// A round reads so many entries and bytes of all outboxes, at most sendEach of one; a call carries so
-// many. sendWait bounds a round, so that a stopped peer delays the others no longer.
+// A round reads so many entries and bytes of all outboxes, at most sendEach of one; a call carries
+// so many. sendWait bounds a round, so that a stopped peer delays the others no longer.
 const (
 	sendEntries = 4_000
 	sendBytes   = 4 << 20
@@ -143,8 +143,8 @@ func (k *Keeper) carry(ctx, bounded context.Context, entries []cash.CreditEntry)
 	return len(done), k.opts.Store.AckCredits(ctx, done, had)
 }
 
-// skip passes over the target of an entry that was not acknowledged, in this pass: later entries of the
-// pair must not come before it.
+// skip passes over the target of an entry that was not acknowledged, in this pass: later entries of
+// the pair must not come before it.
 func (k *Keeper) skip(e *cash.CreditEntry) {
 	if h := k.held[e.From]; h != nil && h.after.Target == e.Key.Target {
 		h.after.Seq = math.MaxUint64 - 1
@@ -168,7 +168,11 @@ func (k *Keeper) holder(p crawl.Partition) crawl.NodeID {
 
 // sendTo hands entries to a node, and returns what it has answered. An error is one of this node's
 // own store.
-func (k *Keeper) sendTo(ctx context.Context, to crawl.NodeID, entries []cash.CreditEntry) ([]uint64, error) {
+func (k *Keeper) sendTo(
+	ctx context.Context,
+	to crawl.NodeID,
+	entries []cash.CreditEntry,
+) ([]uint64, error) {
 	marks := make([]uint64, len(entries))
 	open := map[[2]crawl.Partition]bool{} // pairs with an entry that was not acknowledged
 	for from := 0; to != "" && from < len(entries); {
@@ -235,7 +239,12 @@ func toWire(entries []cash.CreditEntry) *peer.CreditBatch {
 	b := &peer.CreditBatch{Entries: make([]*peer.CreditEntry, len(entries))}
 	for i := range entries {
 		e := &entries[i]
-		b.Entries[i] = &peer.CreditEntry{From: uint32(e.From), To: uint32(e.Key.Target), Seq: e.Key.Seq, Credits: e.Bytes}
+		b.Entries[i] = &peer.CreditEntry{
+			From:    uint32(e.From),
+			To:      uint32(e.Key.Target),
+			Seq:     e.Key.Seq,
+			Credits: e.Bytes,
+		}
 	}
 	return b
 }

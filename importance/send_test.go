@@ -15,8 +15,8 @@ import (
 	"crawlnode/peer"
 )
 
-// Nothing is sent while the sender's replicas are silent, and nothing is acknowledged while the receiver's
-// are.
+// Nothing is sent while the sender's replicas are silent, and nothing is acknowledged while the
+// receiver's are.
 func TestSilentReplicas(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
@@ -59,7 +59,11 @@ type answers struct {
 	seen  []uint64
 }
 
-func (a *answers) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+func (a *answers) Credit(
+	_ context.Context,
+	_ crawl.NodeID,
+	b *peer.CreditBatch,
+) (*peer.CreditReply, error) {
 	r := &peer.CreditReply{}
 	for _, e := range b.Entries {
 		a.seen = append(a.seen, e.Seq)
@@ -73,8 +77,8 @@ func (a *answers) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch)
 	return r, nil
 }
 
-// A later entry of a pair is not sent behind one that was not acknowledged: its number would say that the
-// earlier one was taken.
+// A later entry of a pair is not sent behind one that was not acknowledged: its number would say
+// that the earlier one was taken.
 func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
@@ -82,7 +86,11 @@ func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 	a.Keeper.opts.Peers = a
 	var entries []cash.CreditEntry
 	for i := range uint64(3 * callEntries) {
-		entries = append(entries, cash.CreditEntry{From: 0, Key: frontier.OutboxKey{Target: crawl.Partition(1 + i%2), Seq: i + 1}, Bytes: []byte{1}})
+		entries = append(entries, cash.CreditEntry{
+			From:  0,
+			Key:   frontier.OutboxKey{Target: crawl.Partition(1 + i%2), Seq: i + 1},
+			Bytes: []byte{1},
+		})
 	}
 	marks, err := a.sendTo(t.Context(), "b", entries)
 	if err != nil {
@@ -94,20 +102,24 @@ func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 		}
 	}
 	if !slices.IsSorted(a.seen) || len(a.seen) >= len(entries) {
-		t.Errorf("%d of %d entries were sent, in order: %v", len(a.seen), len(entries), slices.IsSorted(a.seen))
+		t.Errorf("%d of %d entries were sent, in order: %v", len(a.seen), len(entries),
+			slices.IsSorted(a.seen))
 	}
 }
 
-// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair; what cannot be read is taken
-// as nothing, and holds up nothing. A call
-// that is too large is refused.
+// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair;
+// what cannot be read is taken as nothing, and holds up nothing. A call that is too large is
+// refused.
 func TestForeignBatches(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
 	good := layout.EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Amount: 1}}}})
 	for name, b := range map[string]*peer.CreditBatch{
-		"bytes":            {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: make([]byte, maxBytes+1)}}},
-		"too many at once": {Entries: slices.Repeat([]*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: good}}, maxEntries+1)},
+		"bytes": {
+			Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: make([]byte, maxBytes+1)}},
+		},
+		"too many at once": {Entries: slices.Repeat(
+			[]*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: good}}, maxEntries+1)},
 	} {
 		if r, err := n.members["a"].Keeper.Credit(t.Context(), b); err == nil {
 			t.Errorf("%s: %v", name, r)
@@ -121,9 +133,12 @@ func TestForeignBatches(t *testing.T) {
 		{"partition", []*peer.CreditEntry{{From: testPartitions, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
 		{"its own", []*peer.CreditEntry{{From: 0, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
 		{"no number", []*peer.CreditEntry{{From: 1, To: 0, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}, []uint64{0, 0}},
-		{"order", []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}, {From: 1, To: 0, Seq: 3, Credits: good}}, []uint64{2, 0, 0}},
+		{"order", []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good},
+			{From: 1, To: 0, Seq: 1, Credits: good},
+			{From: 1, To: 0, Seq: 3, Credits: good}}, []uint64{2, 0, 0}},
 		{"number", []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
-		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{3, 4}},
+		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")},
+			{From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{3, 4}},
 		{"missing", []*peer.CreditEntry{nil}, []uint64{0}},
 		{"not here", []*peer.CreditEntry{{From: 1, To: 2, Seq: 8, Credits: good}}, []uint64{0}},
 		{"good", []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}}, []uint64{7}},
@@ -183,12 +198,14 @@ func TestCites(t *testing.T) {
 		if b == nil != (c.links < 0) {
 			t.Errorf("%+v: %x", c.o, b)
 		} else if b != nil {
-			if e, err := layout.DecodeCashLog(b); err != nil || len(e.Visit.Links) != c.links || e.Visit.URL != layout.NumberOf(v.Item.URL) {
+			if e, err := layout.DecodeCashLog(b); err != nil || len(e.Visit.Links) != c.links ||
+				e.Visit.URL != layout.NumberOf(v.Item.URL) {
 				t.Errorf("%+v: %+v, %v", c.o, e.Visit, err)
 			}
 		}
 	}
-	if domainOf("a.b.example.co.uk") != "example.co.uk" || domainOf("127.0.0.1") != "127.0.0.1" || domainOf("localhost") != "localhost" {
+	if domainOf("a.b.example.co.uk") != "example.co.uk" || domainOf("127.0.0.1") != "127.0.0.1" ||
+		domainOf("localhost") != "localhost" {
 		t.Error("registered domains are wrong")
 	}
 }
@@ -199,7 +216,11 @@ type nonsense struct {
 	mark uint64
 }
 
-func (a *nonsense) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+func (a *nonsense) Credit(
+	_ context.Context,
+	_ crawl.NodeID,
+	b *peer.CreditBatch,
+) (*peer.CreditReply, error) {
 	r := &peer.CreditReply{}
 	for _, e := range b.Entries {
 		mark := e.Seq
@@ -211,7 +232,8 @@ func (a *nonsense) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch
 	return r, nil
 }
 
-// A mark that no partition reaches acknowledges nothing, and the numbers of the sender go on as they were.
+// A mark that no partition reaches acknowledges nothing, and the numbers of the sender go on as
+// they were.
 func TestMarksAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, mark := range []uint64{cash.MaxMark + 1, 1<<62 + 1, 1<<64 - 1} {
@@ -248,10 +270,12 @@ func TestMarksAreChecked(t *testing.T) {
 			if err := a.front.AckCredits(t.Context(), entries, marks); err != nil {
 				t.Fatal(err)
 			}
-			if left, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20); err != nil || len(left) != len(entries) {
+			if left, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20); err != nil ||
+				len(left) != len(entries) {
 				t.Errorf("mark %d: %d of %d entries are left, %v", mark, len(left), len(entries), err)
 			}
-			if got, err := a.sendTo(t.Context(), "b", entries); err != nil || slices.ContainsFunc(got, func(m uint64) bool { return m > 0 }) {
+			if got, err := a.sendTo(t.Context(), "b", entries); err != nil ||
+				slices.ContainsFunc(got, func(m uint64) bool { return m > 0 }) {
 				t.Errorf("mark %d: the entries were answered with %v, %v", mark, got, err)
 			}
 		}

@@ -23,25 +23,40 @@ var innerForms = []func(netip.Addr) string{
 	func(a netip.Addr) string { return fmt.Sprintf("0x%x", number(a)) },
 	func(a netip.Addr) string { return fmt.Sprintf("0%o", number(a)) },
 	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("%d.%d", b[0], number(a)&0xffffff) },
-	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("%d.%d.%d", b[0], b[1], number(a)&0xffff) },
+	func(a netip.Addr) string {
+		b := a.As4()
+		return fmt.Sprintf("%d.%d.%d", b[0], b[1], number(a)&0xffff)
+	},
 	func(a netip.Addr) string {
 		b := a.As4()
 		return fmt.Sprintf("0x%x.0%o.%d.0x%x", b[0], b[1], b[2], b[3])
 	},
 	func(a netip.Addr) string { return "[::ffff:" + a.String() + "]" },
-	func(a netip.Addr) string { return fmt.Sprintf("[::ffff:%x:%x]", number(a)>>16, number(a)&0xffff) },
+	func(a netip.Addr) string {
+		return fmt.Sprintf("[::ffff:%x:%x]", number(a)>>16, number(a)&0xffff)
+	},
 	func(a netip.Addr) string { return "[64:ff9b::" + a.String() + "]" },
-	func(a netip.Addr) string { return fmt.Sprintf("[2002:%x:%x::1]", number(a)>>16, number(a)&0xffff) },
+	func(a netip.Addr) string {
+		return fmt.Sprintf("[2002:%x:%x::1]", number(a)>>16, number(a)&0xffff)
+	},
 	func(a netip.Addr) string { return "[::" + a.String() + "]" },
-	func(a netip.Addr) string { return fmt.Sprintf("[64:ff9b::%x:%x]", number(a)>>16, number(a)&0xffff) },
+	func(a netip.Addr) string {
+		return fmt.Sprintf("[64:ff9b::%x:%x]", number(a)>>16, number(a)&0xffff)
+	},
 	func(a netip.Addr) string {
 		return fmt.Sprintf("[0:0:0:0:0:FFFF:%X:%X]", number(a)>>16, number(a)&0xffff)
 	},
-	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("%%%x%s", '0'+b[0]/100, a.String()[1:]) },
+	func(a netip.Addr) string {
+		b := a.As4()
+		return fmt.Sprintf("%%%x%s", '0'+b[0]/100, a.String()[1:])
+	},
 	func(a netip.Addr) string { return strings.ReplaceAll(a.String(), ".", "\u3002") },
 	func(a netip.Addr) string { return "\uff11" + a.String()[1:] }, // 1, full width
 	func(a netip.Addr) string { return "someone@" + a.String() },
-	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("0000%o.0X%X", b[0], number(a)&0xffffff) },
+	func(a netip.Addr) string {
+		b := a.As4()
+		return fmt.Sprintf("0000%o.0X%X", b[0], number(a)&0xffffff)
+	},
 }
 
 func number(a netip.Addr) uint32 {
@@ -50,13 +65,18 @@ func number(a netip.Addr) uint32 {
 }
 
 // fixedForms are places of this machine, of clouds and of private networks.
-var fixedForms = []string{"localhost", "LOCALHOST.", "127.0.0.1", "127.1", "0.0.0.0", "0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "169.254.169.254", "2852039166", "0xa9fea9fe",
-	"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "168.63.129.16", "100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "169.254.0.1",
+var fixedForms = []string{"localhost", "LOCALHOST.", "127.0.0.1", "127.1", "0.0.0.0", "0", "[::1]",
+	"[::]", "[::ffff:127.0.0.1]", "169.254.169.254", "2852039166", "0xa9fea9fe",
+	"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "168.63.129.16",
+	"100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "169.254.0.1",
 	"10.1.2.3", "172.16.0.1", "192.168.0.1", "[fd12::1]"}
 
 // pointsAt are addresses that names have: the same places as an answer of DNS.
-var pointsAt = []string{"127.99.200.1", "127.0.0.1", "0.0.0.0", "169.254.169.254", "168.63.129.16", "100.100.100.200", "169.254.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1",
-	"::ffff:127.99.200.1", "64:ff9b::7f63:c801", "2002:7f63:c801::1", "::127.99.200.1", "::1", "::", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fd00:ec2::254", "fe80::1", "fd12::1"}
+var pointsAt = []string{"127.99.200.1", "127.0.0.1", "0.0.0.0", "169.254.169.254", "168.63.129.16",
+	"100.100.100.200", "169.254.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1",
+	"::ffff:127.99.200.1", "64:ff9b::7f63:c801", "2002:7f63:c801::1", "::127.99.200.1", "::1", "::",
+	"::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fd00:ec2::254", "fe80::1",
+	"fd12::1"}
 
 // privateNets is what the tests' nodes deny by their own flag; what is denied without a
 // flag is not in it.
@@ -76,7 +96,8 @@ func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	l.add()
 	w := newHostileWeb(t)
 	begin := func(flags ...string) (*cluster, *node) {
-		c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--deny-net", privateNets, "--delay", "20ms", "--scope", "any", "--log-level", "debug", "--log-format", "json").keyed()
+		c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--deny-net", privateNets,
+			"--delay", "20ms", "--scope", "any", "--log-level", "debug", "--log-format", "json").keyed()
 		n := c.place(flags...)
 		_, port, err := net.SplitHostPort(n.http)
 		if err != nil {
@@ -89,8 +110,10 @@ func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	}
 	widen := []string{"allow-net=0.0.0.0/0,::/0," + hostileNet, "contact=me@example.org"}
 	strict, refusing := begin()
-	if code, says := l.setAsAdmin(strict, refusing, widen...); code != 4 || !strings.Contains(says, "--allow-remote-unsafe") {
-		t.Fatalf("the node without --allow-remote-unsafe answers the admin's token: exit code %d, %s", code, says)
+	if code, says := l.setAsAdmin(strict, refusing, widen...); code != 4 ||
+		!strings.Contains(says, "--allow-remote-unsafe") {
+		t.Fatalf("the node without --allow-remote-unsafe answers the admin's token: exit code %d, %s",
+			code, says)
 	}
 	strict.stop()
 	c, n := begin("--allow-remote-unsafe")
@@ -128,7 +151,8 @@ func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	if got := canaries.Load() + w.canary.Load(); got != 0 {
 		t.Errorf("%d connections at the canaries", got)
 	}
-	t.Logf("%d forms by %d ways, %d DNS answers: %d URLs, %d visits blocked, 0 connections", len(innerForms)+len(fixedForms), len(leads), len(pointsAt), len(seeds), blocked)
+	t.Logf("%d forms by %d ways, %d DNS answers: %d URLs, %d visits blocked, 0 connections",
+		len(innerForms)+len(fixedForms), len(leads), len(pointsAt), len(seeds), blocked)
 }
 
 // leads are the ways of lead.
@@ -172,7 +196,8 @@ func (l *lab) setAsAdmin(c *cluster, n *node, changes ...string) (code int, says
 	if err := os.WriteFile(file, []byte(token), 0o600); code != 0 || err != nil {
 		l.t.Fatal(stderr, err)
 	}
-	args := append([]string{"netns", "exec", l.space(0), binary(l.t), "crawl-config", "set", "--addr", n.http, "--token-file", file}, changes...)
+	args := append([]string{"netns", "exec", l.space(0), binary(l.t), "crawl-config", "set", "--addr",
+		n.http, "--token-file", file}, changes...)
 	cmd := exec.Command("ip", args...)
 	out, err := cmd.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
@@ -182,7 +207,10 @@ func (l *lab) setAsAdmin(c *cluster, n *node, changes ...string) (code int, says
 }
 
 // lead adds what leads to a host in one way. wanted are URLs that the node tries at once.
-func (w *hostileWeb) lead(seeds, wanted []string, way, name, host string) (moreSeeds, moreWanted []string) {
+func (w *hostileWeb) lead(
+	seeds, wanted []string,
+	way, name, host string,
+) (moreSeeds, moreWanted []string) {
 	target := fmt.Sprintf("http://%s:%d/%s", host, w.port, name)
 	from := way + name
 	w.mu.Lock()

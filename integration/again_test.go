@@ -24,7 +24,8 @@ func TestAgainAsksWithValidators(t *testing.T) {
 	const modified = "Sat, 01 Jan 2000 00:00:00 GMT"
 	srv := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		asked[r.URL.Path] = append(asked[r.URL.Path], r.Header.Get("If-None-Match")+"|"+r.Header.Get("If-Modified-Since"))
+		asked[r.URL.Path] = append(asked[r.URL.Path],
+			r.Header.Get("If-None-Match")+"|"+r.Header.Get("If-Modified-Since"))
 		mu.Unlock()
 		switch {
 		case r.URL.Path != "/":
@@ -62,7 +63,8 @@ func TestAgainAsksWithValidators(t *testing.T) {
 
 	mu.Lock()
 	defer mu.Unlock()
-	if got, want := strings.Join(asked["/"], " "), fmt.Sprintf(`| "v1"|%s "v1"|%s`, modified, modified); got != want {
+	if got, want := strings.Join(asked["/"], " "),
+		fmt.Sprintf(`| "v1"|%s "v1"|%s`, modified, modified); got != want {
 		t.Errorf("validators of the requests: %s, want %s", got, want)
 	}
 	if n := len(asked["/robots.txt"]); n != 1 {
@@ -91,7 +93,8 @@ func pagesTotal(t *testing.T, n *node) int64 {
 // again has a known URL fetched once more.
 func (n *node) again(url string) {
 	n.c.t.Helper()
-	req, err := http.NewRequest(http.MethodPost, "http://"+n.http+"/api/v1/seeds", strings.NewReader(fmt.Sprintf(`{"urls":[{"url":%q,"again":true}]}`, url)))
+	req, err := http.NewRequest(http.MethodPost, "http://"+n.http+"/api/v1/seeds",
+		strings.NewReader(fmt.Sprintf(`{"urls":[{"url":%q,"again":true}]}`, url)))
 	if err != nil {
 		n.c.t.Fatal(err)
 	}

@@ -20,14 +20,18 @@ import (
 )
 
 var (
-	withApplications = flag.Bool("applications", false, "crawl applications that are built with real libraries in a real browser, and append the figures to docs/results/applications.md (TestApplications)")
-	applicationPages = flag.Int("applicationpages", 200, "pages of each application that TestApplications crawls")
+	withApplications = flag.Bool("applications", false, "crawl applications that are built with "+
+		"real libraries in a real browser, and append the figures to docs/results/applications.md "+
+		"(TestApplications)")
+	applicationPages = flag.Int("applicationpages", 200,
+		"pages of each application that TestApplications crawls")
 )
 
 // textPages is how many pages of each application are compared with what Chromium shows of them.
 const textPages = 20
 
-// realApplications are those of the folder applications. hash: its pages have addresses that differ in the fragment alone.
+// realApplications are those of the folder applications. hash: its pages have addresses that differ
+// in the fragment alone.
 var realApplications = []struct {
 	name string
 	hash bool
@@ -37,14 +41,16 @@ var realApplications = []struct {
 func buildApplications(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	out, err := exec.Command("node", filepath.Join("applications", "build.mjs"), folder).CombinedOutput()
+	out, err := exec.Command("node", filepath.Join("applications", "build.mjs"),
+		folder).CombinedOutput()
 	if err != nil {
 		t.Fatalf("building the applications (make rendering installs what they need): %v\n%s", err, out)
 	}
 	return folder
 }
 
-// realApplication serves one of them and counts what it is asked for. Page 0 leads to all others, over several pages.
+// realApplication serves one of them and counts what it is asked for. Page 0 leads to all others,
+// over several pages.
 type realApplication struct {
 	*httptest.Server
 	name  string
@@ -60,7 +66,13 @@ type realApplication struct {
 func startApplication(t *testing.T, folder, name string, hash bool, pages int) *realApplication {
 	t.Helper()
 	dir := filepath.Join(folder, name)
-	a := &realApplication{name: name, hash: hash, pages: pages, files: http.FileServer(http.Dir(dir)), asked: map[string]int{}}
+	a := &realApplication{
+		name:  name,
+		hash:  hash,
+		pages: pages,
+		files: http.FileServer(http.Dir(dir)),
+		asked: map[string]int{},
+	}
 	index, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +141,9 @@ type applicationDatum struct {
 }
 
 // applicationWords are in many scripts, and with marks that a parser may stumble on.
-var applicationWords = strings.Fields("river stone über Straße naïve e.g. don’t AT&T <b> R&amp;D x=1 100% 東京 новости שלום مرحبا 😀 co-operate foo_bar C++ a/b \"quoted\" (sic) [1] — … µm ½ İstanbul ﬁne")
+var applicationWords = strings.Fields("river stone über Straße naïve e.g. " +
+	"don’t AT&T <b> R&amp;D x=1 100% 東京 новости שלום مرحبا 😀 co-operate foo_bar C++ a/b \"quoted\" " +
+	"(sic) [1] — … µm ½ İstanbul ﬁne")
 
 // applicationData is the content of page n, which links to the three pages below it.
 func applicationData(n, pages int) applicationDatum {
@@ -137,16 +151,24 @@ func applicationData(n, pages int) applicationDatum {
 	words := func(count int) string {
 		var b []string
 		for range count {
-			b = append(b, applicationWords[draw.IntN(len(applicationWords))]+[]string{"", "", ",", "."}[draw.IntN(4)])
+			b = append(b,
+				applicationWords[draw.IntN(len(applicationWords))]+[]string{"", "", ",", "."}[draw.IntN(4)])
 		}
 		return strings.Join(b, " ")
 	}
-	d := applicationDatum{Name: fmt.Sprint("p", n), Title: fmt.Sprintf("Page %d of many", n), Links: []string{}}
+	d := applicationDatum{
+		Name:  fmt.Sprint("p", n),
+		Title: fmt.Sprintf("Page %d of many", n),
+		Links: []string{},
+	}
 	for i := range 3 + draw.IntN(4) {
 		d.Blocks = append(d.Blocks,
 			applicationBlock{Tag: "h2", Text: fmt.Sprintf("Part %d: %s", i+1, words(3))},
 			applicationBlock{Tag: "p", Text: words(20 + draw.IntN(60))},
-			applicationBlock{Tag: []string{"ul", "table"}[i%2], Items: []string{words(4), words(7), words(2)}},
+			applicationBlock{
+				Tag:   []string{"ul", "table"}[i%2],
+				Items: []string{words(4), words(7), words(2)},
+			},
 			applicationBlock{Tag: "p", Text: "not for readers: " + words(5), Unseen: true},
 			applicationBlock{Tag: []string{"pre", "blockquote", "button"}[i%3], Text: words(12)})
 	}
@@ -197,14 +219,15 @@ const applicationsHead = `# Applications
 Sites that are one file each and whose pages only a browser can read, built with the libraries themselves (integration/applications): docsify, React and its router with paths, Vue and its router with paths, React and its router with
 routes in the fragment, and pages whose second half lozad loads when a reader scrolls. One node with --render auto crawls each over loopback. *archived*: pages that have a response and a resource record, exactly once. *words*: those of
 document.body.innerText of the same pages in a Chromium that reads the site itself; *missing*, *more*: words of these that the node's text does not have, and those that it has beside them; *record*: the same of the archived page, shown without
-scripts. *CPU*: processor seconds of the node, and of its browser with its start. Appended by ` + "`make rendering`" + `
+scripts. *CPU*: processor seconds of the node, and of its browser with its start. Appended by ` + "`make rendering`" +
+	`
 
 | date | commit | site | browser | pages | archived | seconds | CPU node | CPU browser | pages compared | words | missing | more | equal, % | record: missing | more | equal, % | load of the machine |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
-// TestApplications crawls applications that are built with real libraries. Every page is found, shown and archived once, with the text that
-// Chromium itself shows.
+// TestApplications crawls applications that are built with real libraries. Every page is found,
+// shown and archived once, with the text that Chromium itself shows.
 func TestApplications(t *testing.T) {
 	onRequest(t, *withApplications,
 		"minutes of a browser, and libraries from npm: run it with -applications, or make rendering")
@@ -219,8 +242,11 @@ func TestApplications(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			appendResult(t, "applications.md", applicationsHead, fmt.Sprintf("%s | %s | %d | %d | %.0f | %.1f | %.1f | %d | %d | %s | %s | %s |", kind.name, f.program, *applicationPages, f.archived, f.took.Seconds(),
-				f.node.Seconds(), f.browser.Seconds(), f.compared, f.text.words, f.text, f.record, strings.Fields(string(load))[0]))
+			appendResult(t, "applications.md", applicationsHead, fmt.Sprintf(
+				"%s | %s | %d | %d | %.0f | %.1f | %.1f | %d | %d | %s | %s | %s |", kind.name, f.program,
+				*applicationPages, f.archived, f.took.Seconds(),
+				f.node.Seconds(), f.browser.Seconds(), f.compared, f.text.words, f.text, f.record,
+				strings.Fields(string(load))[0]))
 		})
 	}
 }
@@ -239,7 +265,9 @@ type applicationFigures struct {
 // crawled crawls the application with one new node, and judges what was found and archived.
 func (a *realApplication) crawled(t *testing.T) (f applicationFigures) {
 	t.Helper()
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0", "--partitions", "512", "--render", "auto", "--renderers", "6", "--render-timeout", "2m", "--derive", "text")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0",
+		"--partitions", "512", "--render", "auto", "--renderers", "6", "--render-timeout", "2m",
+		"--derive", "text")
 	c.addReady(1)
 	n := c.nodes[0]
 	browser, began := watchBrowser(t, n), time.Now()
@@ -255,7 +283,8 @@ func (a *realApplication) crawled(t *testing.T) (f applicationFigures) {
 	}
 	for i := range a.pages {
 		var r crawl.URLReport
-		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(a.url(i)), &r); err != nil || r.URL == nil || *r.URL != a.url(i) || r.Render == nil || r.Render.Decided != crawl.RenderedPage {
+		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(a.url(i)), &r); err != nil ||
+			r.URL == nil || *r.URL != a.url(i) || r.Render == nil || r.Render.Decided != crawl.RenderedPage {
 			t.Errorf("%s: %+v, %v", a.url(i), r, err)
 		}
 	}
@@ -275,8 +304,10 @@ func (a *realApplication) judgeArchive(t *testing.T, c *cluster, f *applicationF
 	for i := range a.pages {
 		u := a.url(i)
 		want[u] = true
-		if shown[u] != 1 || captures[u].TargetURI != u || !strings.Contains(f.texts[u], fmt.Sprintf("Page %d of many", i)) {
-			t.Errorf("%s was archived as it was shown %d times; %+v, %.300q", u, shown[u], captures[u].Fields, f.texts[u])
+		if shown[u] != 1 || captures[u].TargetURI != u ||
+			!strings.Contains(f.texts[u], fmt.Sprintf("Page %d of many", i)) {
+			t.Errorf("%s was archived as it was shown %d times; %+v, %.300q", u, shown[u],
+				captures[u].Fields, f.texts[u])
 			continue
 		}
 		f.archived++

@@ -65,7 +65,8 @@ func archivedShown(t *testing.T, n *node) (doms map[string][]byte, texts map[str
 	return doms, texts
 }
 
-// compare compares some pages with what Chromium shows of them when it reads the site itself: 99 words in a hundred are the same.
+// compare compares some pages with what Chromium shows of them when it reads the site itself: 99
+// words in a hundred are the same.
 func (a *realApplication) compare(t *testing.T, f *applicationFigures) {
 	t.Helper()
 	b := openTab(t)
@@ -88,17 +89,21 @@ func (a *realApplication) compare(t *testing.T, f *applicationFigures) {
 			t.Errorf("%s: text %v, record %v\nwant %q\ngot  %q", u, text, record, want, f.texts[u])
 		}
 		f.compared++
-		f.text.words, f.text.missing, f.text.more = f.text.words+text.words, f.text.missing+text.missing, f.text.more+text.more
-		f.record.words, f.record.missing, f.record.more = f.record.words+record.words, f.record.missing+record.missing, f.record.more+record.more
+		f.text.words, f.text.missing, f.text.more = f.text.words+text.words, f.text.missing+text.missing,
+			f.text.more+text.more
+		f.record.words, f.record.missing, f.record.more = f.record.words+record.words,
+			f.record.missing+record.missing, f.record.more+record.more
 	}
 }
 
-// wholeText scrolls down until the text of the page ends with end and stays as it is, and returns it.
+// wholeText scrolls down until the text of the page ends with end and stays as it is, and returns
+// it.
 func (b *tab) wholeText(end string) (text string) {
 	b.t.Helper()
 	until(b.t, browserTime, func() string {
 		before := text
-		b.js(`(window.scrollTo(0, document.documentElement.scrollHeight), document.body.innerText)`, &text)
+		b.js(`(window.scrollTo(0, document.documentElement.scrollHeight), document.body.innerText)`,
+			&text)
 		if before != text || !strings.Contains(text, end) {
 			time.Sleep(300 * time.Millisecond)
 			return fmt.Sprintf("%.300q", text)

@@ -31,10 +31,14 @@ var warcPages = flag.Int("warcpages", 1000, "pages that TestSecondReader crawls"
 func TestSecondReader(t *testing.T) {
 	needsProcesses(t)
 	reader := needsReader(t)
-	t.Parallel() // a page that cannot be read is given up after more than a minute: this file's name lets it begin early
-	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: max(*warcPages/40, 4), PagesPerHost: 40, Skew: -1}.Quirky())
+	// a page that cannot be read is given up after more than a minute: this file's name lets it begin
+	// early
+	t.Parallel()
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 21, Hosts: max(*warcPages/40, 4), PagesPerHost: 40, Skew: -1}.Quirky())
 	odd := serveOdd(t)
-	c := simCluster(t, srv, 0, "--warc-size", "4MiB", "--max-body", "64KiB", "--contact", "somebody@example.org")
+	c := simCluster(t, srv, 0, "--warc-size", "4MiB", "--max-body", "64KiB", "--contact",
+		"somebody@example.org")
 	c.addReady(2)
 	c.converged(time.Minute)
 	c.nodes[0].seed(append(web.Seeds(), odd+"/")...)
@@ -83,7 +87,8 @@ func TestSecondReader(t *testing.T) {
 	for _, p := range read.Captures {
 		crawled = append(crawled, capture{kind: p.Type, url: p.URL, status: p.Status})
 	}
-	if len(read.Failures) != 1 || read.Failures[0].URL != odd+"/broken" || !strings.Contains(read.Failures[0].Text, "fetchError: protocol\r\n") ||
+	if len(read.Failures) != 1 || read.Failures[0].URL != odd+"/broken" ||
+		!strings.Contains(read.Failures[0].Text, "fetchError: protocol\r\n") ||
 		!strings.Contains(read.Failures[0].Text, "attempts: 4\r\n") {
 		t.Errorf("failures %q, want that of /broken after its last attempt", read.Failures)
 	}
@@ -101,8 +106,10 @@ func TestSecondReader(t *testing.T) {
 		for _, n := range read.Records {
 			records += n
 		}
-		appendResult(t, "archive.md", archiveHead, fmt.Sprintf("second reader (warcio) | %d | %d | %d | %.1f | 0 errors, digests and places equal |",
-			done, len(files), records, float64(read.Bytes)/(1<<20)))
+		appendResult(t, "archive.md", archiveHead,
+			fmt.Sprintf(
+				"second reader (warcio) | %d | %d | %d | %.1f | 0 errors, digests and places equal |",
+				done, len(files), records, float64(read.Bytes)/(1<<20)))
 	}
 }
 
@@ -191,7 +198,8 @@ func (r *reading) judge(t *testing.T, files, own []string, index []cdxLine) {
 		}
 		size += info.Size()
 	}
-	if r.Bytes != size || r.Records["warcinfo"] != len(files) || r.Records["request"] != r.Records["response"]+r.Records["revisit"] {
+	if r.Bytes != size || r.Records["warcinfo"] != len(files) ||
+		r.Records["request"] != r.Records["response"]+r.Records["revisit"] {
 		t.Errorf("%d bytes of %d, %d files: %v", r.Bytes, size, len(files), r.Records)
 	}
 	var theirs, places, indexed []string
@@ -206,7 +214,8 @@ func (r *reading) judge(t *testing.T, files, own []string, index []cdxLine) {
 		slices.Sort(list)
 	}
 	if len(theirs) != len(own) || len(places) != len(indexed) {
-		t.Errorf("another reads %d captures, we read %d, the index has %d", len(theirs), len(own), len(indexed))
+		t.Errorf("another reads %d captures, we read %d, the index has %d", len(theirs), len(own),
+			len(indexed))
 	}
 	sameSet(t, "read by another", theirs, own)
 	sameSet(t, "indexed", indexed, places)
@@ -230,7 +239,8 @@ func (r *reading) oddities(t *testing.T, odd string) {
 			have[rest]++
 		}
 	}
-	for _, want := range append(slices.Collect(oddPaths()), "truncated length", "revisit 304", "redirect") {
+	for _, want := range append(slices.Collect(oddPaths()), "truncated length", "revisit 304",
+		"redirect") {
 		if have[want] == 0 {
 			t.Errorf("nothing of %s was read: %v", want, have)
 		}
@@ -245,7 +255,9 @@ func (r secondReader) index(t *testing.T, files []string, read reading) {
 	for _, p := range read.Captures {
 		want = append(want, fmt.Sprint(p.Offset, " ", p.Type, " ", p.URL))
 	}
-	lines := bufio.NewScanner(bytes.NewReader(r.run(t, filepath.Join("node_modules", "warcio", "dist", "cli.js"), append([]string{"index"}, files...)...)))
+	lines := bufio.NewScanner(bytes.NewReader(r.run(t,
+		filepath.Join("node_modules", "warcio", "dist", "cli.js"),
+		append([]string{"index"}, files...)...)))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l struct {
@@ -280,17 +292,23 @@ var odd = sync.OnceValue(func() map[string]string {
 		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", head, len(body), body)
 	}
 	answers := map[string]string{
-		"/large":         sized("200 OK\r\nContent-Type: text/html", "<p>"+string(noise)),
-		"/packed":        sized("200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip", packed.String()),
-		"/chunked":       "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\nTrailer: X-End\r\n\r\n4\r\n<p>a\r\n6;x=y\r\n\r\n\r\nbc\r\n0\r\nX-End: 1\r\n\r\n",
-		"/unsized":       "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nWARC/1.1\r\nWARC-Type: response\r\nContent-Length: 5\r\n\r\n",
-		"/same1":         sized("200 OK\r\nContent-Type: text/html", "<p>the same"),
-		"/same2":         sized("200 OK\r\nContent-Type: text/html", "<p>the same"),
-		"/empty":         sized("200 OK", ""),
-		"/none":          "HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n",
-		"/moved":         sized("301 Moved Permanently\r\nLocation: /same1", "gone"),
-		"/teapot":        sized("418 I'm a teapot\r\nContent-Type: application/x-\xe4\xf6; a=\"", "short"),
-		"/bytes":         sized("200 OK\r\nX-Odd: \xff\xfe \t ;;\r\nX-Empty:\r\nx-lower: 1\r\nX-LOWER: 2\r\nX-Long: "+strings.Repeat("l", 5000)+"\r\nContent-Type: text/html", "<p>\x00\r\n\r\n\x00"),
+		"/large": sized("200 OK\r\nContent-Type: text/html", "<p>"+string(noise)),
+		"/packed": sized("200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip",
+			packed.String()),
+		"/chunked": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n" +
+			"Trailer: X-End\r\n\r\n4\r\n<p>a\r\n6;x=y\r\n\r\n\r\nbc\r\n0\r\nX-End: 1\r\n\r\n",
+		"/unsized": "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nWARC/1.1\r\n" +
+			"WARC-Type: response\r\nContent-Length: 5\r\n\r\n",
+		"/same1": sized("200 OK\r\nContent-Type: text/html", "<p>the same"),
+		"/same2": sized("200 OK\r\nContent-Type: text/html", "<p>the same"),
+		"/empty": sized("200 OK", ""),
+		"/none":  "HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n",
+		"/moved": sized("301 Moved Permanently\r\nLocation: /same1", "gone"),
+		"/teapot": sized("418 I'm a teapot\r\nContent-Type: application/x-\xe4\xf6; a=\"",
+			"short"),
+		"/bytes": sized(
+			"200 OK\r\nX-Odd: \xff\xfe \t ;;\r\nX-Empty:\r\nx-lower: 1\r\nX-LOWER: 2\r\nX-Long: "+
+				strings.Repeat("l", 5000)+"\r\nContent-Type: text/html", "<p>\x00\r\n\r\n\x00"),
 		"/broken":        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 10\r\n\r\nnever read",
 		"/%00/a":         sized("200 OK\r\nContent-Type: text/html", "nul"),
 		"/a%0D%0Ab:%20c": sized("200 OK\r\nContent-Type: text/html\r\nX-Url: a%0d%0ab", "line ends"),

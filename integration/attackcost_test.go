@@ -25,8 +25,11 @@ import (
 )
 
 var (
-	attackMiB    = flag.Int("attack", 64, "what the pages of TestWhatStrangersCost unpack to, in MiB; the attack that it is made after has 1024")
-	attackBinary = flag.String("attackbinary", "", "the program that TestWhatStrangersCost attacks; it then only tells what each attack costs")
+	attackMiB = flag.Int("attack", 64,
+		"what the pages of TestWhatStrangersCost unpack to, in MiB; the attack that it is made after "+
+			"has 1024")
+	attackBinary = flag.String("attackbinary", "",
+		"the program that TestWhatStrangersCost attacks; it then only tells what each attack costs")
 )
 
 // bombSite serves pages that unpack to so many MiB, and counts nothing.
@@ -86,9 +89,10 @@ func folderSize(dir string) (sum int64) {
 	return sum
 }
 
-// TestWhatStrangersCost attacks a node and the verbs that read its archive: with pages that unpack to much more than they
-// are, asked for from all sides, and with calls whose messages never end. The node stays alive, and nothing takes
-// more than its bound. With -attackbinary and -attack 1024 it tells what that costs another build.
+// TestWhatStrangersCost attacks a node and the verbs that read its archive: with pages that unpack
+// to much more than they are, asked for from all sides, and with calls whose messages never end.
+// The node stays alive, and nothing takes more than its bound. With -attackbinary and -attack 1024
+// it tells what that costs another build.
 func TestWhatStrangersCost(t *testing.T) {
 	needsProcesses(t)
 	const mib, pages = 1 << 20, 4
@@ -126,7 +130,8 @@ func TestWhatStrangersCost(t *testing.T) {
 	for i := range 24 {
 		asked.Go(func() {
 			page := url.QueryEscape(fmt.Sprintf("%s/%d", site, i%pages))
-			path := []string{"/archive?url=" + page, "/urls?view=text&url=" + page, "/urls?view=page&url=" + page}[i%3]
+			path := []string{"/archive?url=" + page, "/urls?view=text&url=" + page,
+				"/urls?view=page&url=" + page}[i%3]
 			r, err := http.NewRequest(http.MethodGet, "http://"+n.http+path, nil)
 			if err != nil {
 				t.Error(err)
@@ -150,8 +155,10 @@ func TestWhatStrangersCost(t *testing.T) {
 	}
 	asked.Wait()
 	alive("asking for archived pages")
-	check("row 50, archived pages, four at once and more: the node's peak", peakMemory(pid), begun+300*mib)
-	if t.Logf("row 50: %d of 12 requests of a foreign site were refused", refused.Load()); *attackBinary == "" && refused.Load() != 12 {
+	check("row 50, archived pages, four at once and more: the node's peak", peakMemory(pid),
+		begun+300*mib)
+	if t.Logf("row 50: %d of 12 requests of a foreign site were refused",
+		refused.Load()); *attackBinary == "" && refused.Load() != 12 {
 		t.Error("not all requests of a foreign site were refused")
 	}
 
@@ -166,7 +173,8 @@ func TestWhatStrangersCost(t *testing.T) {
 	}
 	time.Sleep(3 * time.Second) // they send as fast as they may: nothing says that they are done
 	alive("calls whose messages do not end")
-	check("row 51, 384 calls of 4 MiB without their end: the node's peak", peakMemory(pid), begun+64*mib)
+	check("row 51, 384 calls of 4 MiB without their end: the node's peak", peakMemory(pid),
+		begun+64*mib)
 	for _, h := range holders {
 		h.Close()
 	}
@@ -180,7 +188,9 @@ func TestWhatStrangersCost(t *testing.T) {
 		{"warc verify", "warc verify --data-dir DIR"},
 	} {
 		out := t.TempDir()
-		cmd := exec.Command(program, strings.Fields(strings.NewReplacer("DIR", n.dir, "OUT", out, "SITE", site).Replace(verb.args))...)
+		cmd := exec.Command(program,
+			strings.Fields(strings.NewReplacer("DIR", n.dir, "OUT", out, "SITE", site).Replace(
+				verb.args))...)
 		err := cmd.Run()
 		t.Logf("row 52, %s: %v", verb.what, err)
 		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {

@@ -116,7 +116,8 @@ const fillSteps = 20
 // fillKnown is how many known URLs are then offered again, drawn at random.
 const fillKnown = 20_000
 
-// fillProgress notes how the rate of new URLs, the cost of known ones, memory and disk change as a frontier grows.
+// fillProgress notes how the rate of new URLs, the cost of known ones, memory and disk change as a
+// frontier grows.
 type fillProgress struct {
 	*bigRun
 	f     *bigStore
@@ -136,8 +137,10 @@ func (p *fillProgress) look(added int) {
 	took, cpu := time.Since(p.at), cpuTime(os.Getpid())-p.cpu
 	p.rates = append(p.rates, count/took.Seconds())
 	again, againCPU := p.known(added)
-	p.t.Logf("%d URLs: %.0f new a second (%.1f us of processor time each), %.0f known (%.1f us); RssAnon %d MiB, disk %d MiB", added,
-		count/took.Seconds(), cpu.Seconds()*1e6/count, fillKnown/again.Seconds(), againCPU.Seconds()*1e6/fillKnown,
+	p.t.Logf("%d URLs: %.0f new a second (%.1f us of processor time each), %.0f known (%.1f us); "+
+		"RssAnon %d MiB, disk %d MiB", added,
+		count/took.Seconds(), cpu.Seconds()*1e6/count, fillKnown/again.Seconds(),
+		againCPU.Seconds()*1e6/fillKnown,
 		rssAnon(os.Getpid())>>20, allocated(p.t, filepath.Join(p.dir, "frontier"))>>20)
 	p.added, p.at, p.cpu = added, time.Now(), cpuTime(os.Getpid())
 }
@@ -168,7 +171,8 @@ func (p *fillProgress) known(added int) (took, cpu time.Duration) {
 func (p *fillProgress) end() {
 	p.look(p.total())
 	if len(p.rates) > 0 {
-		p.t.Logf("the slowest step has %.2f of the rate of the fastest", slices.Min(p.rates)/slices.Max(p.rates))
+		p.t.Logf("the slowest step has %.2f of the rate of the fastest",
+			slices.Min(p.rates)/slices.Max(p.rates))
 	}
 }
 
@@ -212,8 +216,21 @@ func (s *bigStore) completeHost(raw string, urls int) error {
 		digest := sha1.Sum([]byte(item.URL.String()))
 		err := s.Complete(s.ctx, frontier.Completion{
 			Lease: crawl.Lease{Partition: at.Partition, Epoch: meta.Epoch, Host: host, Item: item},
-			Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 200, FetchedAt: time.Now(), Took: time.Millisecond, Bytes: 8000, ContentType: "text/html", Digest: digest,
-				Archive: crawl.ArchiveRef{Node: "0123456789abcdef", File: "crawlnode-20260101000000-00001-n1.warc.gz", Offset: int64(digest[0])<<24 | int64(digest[1])<<16, Length: 3000}},
+			Outcome: crawl.Outcome{
+				Kind:        crawl.Fetched,
+				Status:      200,
+				FetchedAt:   time.Now(),
+				Took:        time.Millisecond,
+				Bytes:       8000,
+				ContentType: "text/html",
+				Digest:      digest,
+				Archive: crawl.ArchiveRef{
+					Node:   "0123456789abcdef",
+					File:   "crawlnode-20260101000000-00001-n1.warc.gz",
+					Offset: int64(digest[0])<<24 | int64(digest[1])<<16,
+					Length: 3000,
+				},
+			},
 			Host: q.State,
 		})
 		if err != nil {

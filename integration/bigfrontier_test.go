@@ -17,10 +17,13 @@ import (
 // With -bigfrontier.done as well it also compares the speed with that of a new
 // frontier and looks at the seen test; `.ci/bench` does that.
 var (
-	bigFrontierURLs = flag.Int("bigfrontier", 0, "run TestBigFrontier with this many queued URLs, on a fiftieth as many hosts")
+	bigFrontierURLs = flag.Int("bigfrontier", 0,
+		"run TestBigFrontier with this many queued URLs, on a fiftieth as many hosts")
 	bigFrontierDone = flag.Int("bigfrontier.done", 0, "and with this many that were fetched before")
-	bigFrontierDir  = flag.String("bigfrontier.dir", "", "keep the filled data directory here, and use it again when it is there")
-	bigFrontierTime = flag.Duration("bigfrontier.time", 90*time.Second, "how long each speed is measured")
+	bigFrontierDir  = flag.String("bigfrontier.dir", "",
+		"keep the filled data directory here, and use it again when it is there")
+	bigFrontierTime = flag.Duration("bigfrontier.time", 90*time.Second,
+		"how long each speed is measured")
 )
 
 // What is promised of a frontier of 5 million queued URLs on 100,000 hosts, with
@@ -38,7 +41,12 @@ const (
 // and the pages a second. The figures go to docs/results/frontier.md.
 func TestBigFrontier(t *testing.T) {
 	onRequest(t, *bigFrontierURLs != 0, "a measurement of many minutes; see make soak")
-	r := &bigRun{t: t, urls: *bigFrontierURLs, done: *bigFrontierDone, hosts: max(*bigFrontierURLs/50, 1)}
+	r := &bigRun{
+		t:     t,
+		urls:  *bigFrontierURLs,
+		done:  *bigFrontierDone,
+		hosts: max(*bigFrontierURLs/50, 1),
+	}
 	dir := *bigFrontierDir
 	if dir == "" {
 		dir = t.TempDir()
@@ -78,9 +86,14 @@ func (r *bigRun) judge() {
 func (r *bigRun) compare(dir string) {
 	share := r.pagesPerSecond / r.newPagesPerSecond
 	p50, p99 := r.seenTest(dir)
-	benchRow(r.t, "d: 10 million URLs seen, 5 million queued: 80 % of the speed of a new frontier, seen test below 1 ms, RssAnon below 1 GiB, 150 bytes a URL beyond its text, restart within 15 s",
-		"%d seen, %d queued: %.0f pages/s, new %.0f, share %.2f; seen test median %.0f us, p99 %.0f us; RssAnon at most %d MiB; %d bytes on disk for each URL beyond its text of %d; first request %.1f s after SIGKILL and start",
-		r.total(), r.urls, r.pagesPerSecond, r.newPagesPerSecond, share, p50.Seconds()*1e6, p99.Seconds()*1e6, r.maxRSS>>20, r.diskBeyondText(), r.textBytes()/int64(r.total()), r.restart.Seconds())
+	benchRow(r.t, "d: 10 million URLs seen, 5 million queued: 80 % of the speed of a new frontier, "+
+		"seen test below 1 ms, RssAnon below 1 GiB, 150 bytes a URL beyond its text, restart within 15 s",
+		"%d seen, %d queued: %.0f pages/s, new %.0f, share %.2f; seen test median %.0f us, "+
+			"p99 %.0f us; RssAnon at most %d MiB; %d bytes on disk for each URL beyond its text of %d; "+
+			"first request %.1f s after SIGKILL and start",
+		r.total(), r.urls, r.pagesPerSecond, r.newPagesPerSecond, share, p50.Seconds()*1e6,
+		p99.Seconds()*1e6, r.maxRSS>>20, r.diskBeyondText(), r.textBytes()/int64(r.total()),
+		r.restart.Seconds())
 	if share < bigFrontierSpeed {
 		r.t.Errorf("%.2f of the speed with a new frontier, %.2f promised", share, bigFrontierSpeed)
 	}
@@ -111,7 +124,8 @@ type bigRun struct {
 
 // cluster is that of one node, in a folder.
 func (r *bigRun) cluster(dir string, flags ...string) *cluster {
-	c := newCluster(r.t, append([]string{"--allow-net", "127.0.0.0/8", "--dns", r.web.dns, "--scope", "any", "--log-level", "warn"}, flags...)...)
+	c := newCluster(r.t, append([]string{"--allow-net", "127.0.0.0/8", "--dns", r.web.dns, "--scope",
+		"any", "--log-level", "warn"}, flags...)...)
 	c.dir = dir
 	return c
 }
@@ -191,14 +205,17 @@ func (r *bigRun) report() {
 	if r.fillTime > 0 {
 		fill = r.fillTime.Round(time.Second).String()
 	}
-	appendResult(r.t, "frontier.md", bigFrontierHead, fmt.Sprintf("%d | %d | %s | %d | %.1f | %.1f | %d | %d | %.0f | %d |",
-		r.total(), r.hosts, fill, r.diskBytes/int64(r.total()),
-		r.first.Seconds(), r.restart.Seconds(), r.startRSS>>20, r.maxRSS>>20, r.pagesPerSecond, r.cpuPerPage.Microseconds()))
+	appendResult(r.t, "frontier.md", bigFrontierHead,
+		fmt.Sprintf("%d | %d | %s | %d | %.1f | %.1f | %d | %d | %.0f | %d |",
+			r.total(), r.hosts, fill, r.diskBytes/int64(r.total()),
+			r.first.Seconds(), r.restart.Seconds(), r.startRSS>>20, r.maxRSS>>20, r.pagesPerSecond,
+			r.cpuPerPage.Microseconds()))
 }
 
 const bigFrontierHead = `# A frontier of many URLs
 
-A node with default settings (` + "`--delay 1s`" + ` among them) whose frontier was filled is killed with SIGKILL while it crawls, and
+A node with default settings (` + "`--delay 1s`" +
+	` among them) whose frontier was filled is killed with SIGKILL while it crawls, and
 started again. Promised: less than 1 GiB of anonymous memory while crawling, less than 15 s from the start to the first
 request. Appended by
 

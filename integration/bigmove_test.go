@@ -14,8 +14,10 @@ import (
 //
 //	go test ./integration -count=1 -timeout 60m -v -run '^TestBigMove$' -bigmove 1000000
 var (
-	bigMoveURLs    = flag.Int("bigmove", 0, "run TestBigMove: a hand-over with this many queued URLs, and a repair with twice as many")
-	bigMoveDir     = flag.String("bigmove.dir", "", "keep the filled data directories here, and use them again when they are there")
+	bigMoveURLs = flag.Int("bigmove", 0,
+		"run TestBigMove: a hand-over with this many queued URLs, and a repair with twice as many")
+	bigMoveDir = flag.String("bigmove.dir", "",
+		"keep the filled data directories here, and use them again when they are there")
 	bigMoveProfile = flag.String("bigmove.profile", "", "write the nodes' profiles here")
 )
 
@@ -64,8 +66,15 @@ func newMoveRun(t *testing.T, what string, urls, perHost int) *moveRun {
 	}
 	r := &moveRun{T: t, what: what, urls: urls, hosts: max(urls/perHost, 2*hotHosts)}
 	r.web = startMoveWeb(t, r.hosts, keptPort(t, kept))
-	r.c = newCluster(t, "--allow-net", "127.0.0.0/8", "--scope", "any", "--delay", hotDelay.String(), "--log-level", "warn")
-	fill := &bigRun{t: t, urls: urls, hosts: r.hosts, web: r.web.bigWeb, filled: filepath.Join(kept, "filled")}
+	r.c = newCluster(t, "--allow-net", "127.0.0.0/8", "--scope", "any", "--delay", hotDelay.String(),
+		"--log-level", "warn")
+	fill := &bigRun{
+		t:      t,
+		urls:   urls,
+		hosts:  r.hosts,
+		web:    r.web.bigWeb,
+		filled: filepath.Join(kept, "filled"),
+	}
 	n := r.place()
 	if _, err := os.Stat(fill.filled); err != nil {
 		r.found(n)
@@ -85,7 +94,8 @@ func (r *moveRun) place(flags ...string) *node {
 	door := len(r.c.nodes)
 	flags = append(flags, "--dns", r.web.doors[door])
 	if *bigMoveProfile != "" {
-		flags = append(flags, "--profile", filepath.Join(*bigMoveProfile, r.what, fmt.Sprint("n", door+1)))
+		flags = append(flags, "--profile",
+			filepath.Join(*bigMoveProfile, r.what, fmt.Sprint("n", door+1)))
 	}
 	return r.c.place(flags...)
 }
@@ -161,7 +171,8 @@ func (r *moveRun) repair() {
 		n.start()
 		n.ready()
 	}
-	r.await("three whole nodes", func(s *moveStatus) bool { return s.Cluster.Members.Alive == 3 && s.whole() })
+	r.await("three whole nodes",
+		func(s *moveStatus) bool { return s.Cluster.Members.Alive == 3 && s.whole() })
 	r.crawlSteadily()
 	victim := r.c.nodes[1]
 	killed := time.Now()
@@ -171,8 +182,10 @@ func (r *moveRun) repair() {
 	if err := os.RemoveAll(victim.dir); err != nil {
 		r.Fatal(err)
 	}
-	r.await("the view without the lost node", func(s *moveStatus) bool { return s.Cluster.Members.Alive == 2 && !s.whole() })
-	served := r.await("a holder for every partition", func(s *moveStatus) bool { return s.Ring.Served == s.Ring.Partitions })
+	r.await("the view without the lost node",
+		func(s *moveStatus) bool { return s.Cluster.Members.Alive == 2 && !s.whole() })
+	served := r.await("a holder for every partition",
+		func(s *moveStatus) bool { return s.Ring.Served == s.Ring.Partitions })
 	r.Logf("every partition had a holder after %.1f s", served.Sub(killed).Seconds())
 	whole := r.await("all copies", (*moveStatus).whole)
 	r.f.seconds, r.f.whole = whole.Sub(killed), whole.Sub(killed)
@@ -210,7 +223,8 @@ func (s *moveStatus) handedOver() bool {
 
 // whole reports whether every partition is where it belongs and has its copies.
 func (s *moveStatus) whole() bool {
-	return s.handedOver() && s.Ring.UnderReplicated == 0 && s.Ring.Offline == 0 && !s.Ring.Repair.Active
+	return s.handedOver() && s.Ring.UnderReplicated == 0 && s.Ring.Offline == 0 &&
+		!s.Ring.Repair.Active
 }
 
 // await polls the running nodes until all report that it is so, and returns when.

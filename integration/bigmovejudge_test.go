@@ -43,7 +43,10 @@ func (r *moveRun) load() moveLoad {
 func (l moveLoad) since(r *moveRun) moveCPU {
 	now := r.load()
 	span := now.at.Sub(l.at).Seconds()
-	c := moveCPU{nodes: (now.nodes - l.nodes).Seconds() / span, web: (now.web - l.web).Seconds() / span}
+	c := moveCPU{
+		nodes: (now.nodes - l.nodes).Seconds() / span,
+		web:   (now.web - l.web).Seconds() / span,
+	}
 	c.others = (now.busy-l.busy).Seconds()/span - c.nodes - c.web
 	return c
 }
@@ -101,7 +104,8 @@ func (r *moveRun) staying(n *node) func(host int) bool {
 	r.Helper()
 	holders := r.holders()
 	return func(host int) bool {
-		return holders[placement.PartitionOf(crawl.Host(fmt.Sprintf("h%d.big.test", host)), len(holders))] == n.name
+		return holders[placement.PartitionOf(crawl.Host(fmt.Sprintf("h%d.big.test", host)),
+			len(holders))] == n.name
 	}
 }
 
@@ -122,7 +126,8 @@ func (r *moveRun) judgeSpeed(from, to time.Time, promised float64, judged func(h
 	r.f.before, r.f.during = rate(start, from, judged), rate(from, to, judged)
 	r.f.all = rate(from, to, all) / rate(start, from, all)
 	if r.f.during < promised*r.f.before {
-		r.Errorf("%.0f pages/s during the change, %.0f before: less than %.0f %%", r.f.during, r.f.before, 100*promised)
+		r.Errorf("%.0f pages/s during the change, %.0f before: less than %.0f %%", r.f.during, r.f.before,
+			100*promised)
 	}
 }
 
@@ -165,7 +170,8 @@ func (r *moveRun) judgeGaps() {
 		old := last[q.host]
 		last[q.host] = q
 		if gap := q.start.Sub(old.end); !old.end.IsZero() && gap < hotDelay-time.Millisecond {
-			r.Errorf("host %d was asked by node %d %v after node %d was answered", q.host, q.door+1, gap, old.door+1)
+			r.Errorf("host %d was asked by node %d %v after node %d was answered", q.host, q.door+1, gap,
+				old.door+1)
 		}
 	}
 }
@@ -197,7 +203,9 @@ func (r *moveRun) report(promised time.Duration) {
 	if len(r.f.pauses) > 0 {
 		pauses = fmt.Sprintf("%.2f | %.2f", r.f.pause(0.5).Seconds(), r.f.pause(0.9).Seconds())
 	}
-	appendResult(r.T, "moves.md", movesHead, fmt.Sprintf("%s | %d | %d | %.1f | %.1f | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |",
-		r.what, r.urls, r.hosts, r.f.seconds.Seconds(), r.f.whole.Seconds(), pauses,
-		r.f.before, r.f.during, 100*r.f.during/max(r.f.before, 1), 100*r.f.all, r.f.cpu.nodes, r.f.cpu.web, r.f.cpu.others))
+	appendResult(r.T, "moves.md", movesHead,
+		fmt.Sprintf("%s | %d | %d | %.1f | %.1f | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |",
+			r.what, r.urls, r.hosts, r.f.seconds.Seconds(), r.f.whole.Seconds(), pauses,
+			r.f.before, r.f.during, 100*r.f.during/max(r.f.before, 1), 100*r.f.all, r.f.cpu.nodes,
+			r.f.cpu.web, r.f.cpu.others))
 }

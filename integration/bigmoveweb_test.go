@@ -48,10 +48,19 @@ type doorKey struct{}
 
 func startMoveWeb(t *testing.T, hosts, port int) *moveWeb {
 	t.Helper()
-	w := &moveWeb{bigWeb: &bigWeb{hosts: hosts, port: port, byHost: newHostCounts(hosts), requests: make(chan struct{}, 1), filler: bigFiller()}}
-	server := &http.Server{Handler: w, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, doorKey{}, int(c.LocalAddr().(*net.TCPAddr).IP.To4()[2]))
+	w := &moveWeb{bigWeb: &bigWeb{
+		hosts:    hosts,
+		port:     port,
+		byHost:   newHostCounts(hosts),
+		requests: make(chan struct{}, 1),
+		filler:   bigFiller(),
 	}}
+	server := &http.Server{
+		Handler: w,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, doorKey{}, int(c.LocalAddr().(*net.TCPAddr).IP.To4()[2]))
+		},
+	}
 	stops := []func() error{server.Close}
 	var wg sync.WaitGroup
 	for door := range w.doors {
@@ -67,7 +76,10 @@ func startMoveWeb(t *testing.T, hosts, port int) *moveWeb {
 			t.Fatal(err)
 		}
 		w.doors[door] = udp.LocalAddr().String()
-		names := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, door) })}
+		names := &dns.Server{
+			PacketConn: udp,
+			Handler:    dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, door) }),
+		}
 		ready := make(chan struct{})
 		names.NotifyStartedFunc = func() { close(ready) }
 		wg.Go(func() { _ = names.ActivateAndServe() }) // ends with Shutdown
@@ -107,7 +119,8 @@ func (w *moveWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/robots.txt" {
-		_, _ = fmt.Fprintf(rw, "User-agent: *\nCrawl-delay: %.3f\n", w.delay(host).Seconds()) // whoever asked asks again
+		// whoever asked asks again
+		_, _ = fmt.Fprintf(rw, "User-agent: *\nCrawl-delay: %.3f\n", w.delay(host).Seconds())
 		return
 	}
 	w.bigWeb.ServeHTTP(rw, r)

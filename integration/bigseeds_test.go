@@ -19,10 +19,14 @@ import (
 //
 //	go test ./integration -count=1 -timeout 30m -v -run '^TestManySeedHosts$' -manyseeds 1000000
 var (
-	manySeeds       = flag.Int("manyseeds", 0, "run TestManySeedHosts with this many seeds, each on a host of its own")
-	manySeedsDir    = flag.String("manyseeds-profile", "", "write the profiles of the first node of TestManySeedHosts into this folder")
-	manySeedsAtOnce = flag.Int("manyseeds-at-once", 4, "batches of TestManySeedHosts that are under way")
-	manySeedsSingle = flag.Bool("manyseeds-only", false, "leave out the run with few hosts of TestManySeedHosts, judge and note nothing")
+	manySeeds = flag.Int("manyseeds", 0,
+		"run TestManySeedHosts with this many seeds, each on a host of its own")
+	manySeedsDir = flag.String("manyseeds-profile", "",
+		"write the profiles of the first node of TestManySeedHosts into this folder")
+	manySeedsAtOnce = flag.Int("manyseeds-at-once", 4,
+		"batches of TestManySeedHosts that are under way")
+	manySeedsSingle = flag.Bool("manyseeds-only", false,
+		"leave out the run with few hosts of TestManySeedHosts, judge and note nothing")
 )
 
 // What is promised of a million seed hosts, with three nodes on a machine with two
@@ -49,13 +53,16 @@ func TestManySeedHosts(t *testing.T) {
 	for i := range many.memory {
 		more = max(more, many.memory[i]-few.memory[i])
 	}
-	appendResult(t, "seeds.md", manySeedsHead, fmt.Sprintf("%d | %.0f | %.0f | %s | %s | %d | %.0f | %.0f | %s |",
-		*manySeeds, few.rate, many.rate, mebibytes(few.memory), mebibytes(many.memory), more>>20, few.cost(*manySeeds), many.cost(*manySeeds), loadAverage()))
+	appendResult(t, "seeds.md", manySeedsHead,
+		fmt.Sprintf("%d | %.0f | %.0f | %s | %s | %d | %.0f | %.0f | %s |",
+			*manySeeds, few.rate, many.rate, mebibytes(few.memory), mebibytes(many.memory), more>>20,
+			few.cost(*manySeeds), many.cost(*manySeeds), loadAverage()))
 	if many.rate < manySeedsRate {
 		t.Errorf("%.0f seeds a second were taken, %d are promised", many.rate, manySeedsRate)
 	}
 	if more > manySeedsMemory {
-		t.Errorf("a node has %d MiB more than with %d hosts, %d are promised", more>>20, manySeedsFew, manySeedsMemory>>20)
+		t.Errorf("a node has %d MiB more than with %d hosts, %d are promised", more>>20, manySeedsFew,
+			manySeedsMemory>>20)
 	}
 }
 
@@ -73,9 +80,11 @@ func (r *seedsTaken) cost(seeds int) float64 {
 
 // takeSeeds adds so many seeds on so many hosts to a cluster of three.
 func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--scope", "host", "--log-level", "warn")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--scope", "host", "--log-level",
+		"warn")
 	if *manySeedsDir != "" {
-		c.add("--profile", filepath.Join(*manySeedsDir, fmt.Sprint(hosts)), "--drain-timeout", "1s").ready()
+		c.add("--profile", filepath.Join(*manySeedsDir, fmt.Sprint(hosts)), "--drain-timeout",
+			"1s").ready()
 	}
 	c.addReady(3 - len(c.nodes))
 	c.converged(3 * time.Minute)
@@ -111,7 +120,9 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 	r.rate = float64(seeds) / took.Seconds()
 	r.cpu = c.cpuTime() - used
 	r.memory = c.memoryAtRest()
-	t.Logf("%d seeds on %d hosts: %.0f a second, %.1f us of processor time each, RssAnon %s MiB, load %s", seeds, hosts, r.rate, r.cost(seeds),
+	t.Logf(
+		"%d seeds on %d hosts: %.0f a second, %.1f us of processor time each, RssAnon %s MiB, load %s",
+		seeds, hosts, r.rate, r.cost(seeds),
 		mebibytes(r.memory), loadAverage())
 	if *manySeedsDir != "" {
 		first.signal(syscall.SIGTERM) // it writes its profiles
@@ -156,12 +167,14 @@ func loadAverage() string {
 func (n *node) take(t *testing.T, from, to, hosts int) int64 {
 	urls := make([]string, 0, to-from)
 	for i := from; i < to; i++ {
-		urls = append(urls, fmt.Sprintf("http://h%d.big.test/section-%d/a-page-with-a-name-%d.html", i%hosts, i%7, i))
+		urls = append(urls,
+			fmt.Sprintf("http://h%d.big.test/section-%d/a-page-with-a-name-%d.html", i%hosts, i%7, i))
 	}
 	for try := 0; ; try++ {
 		before := time.Now()
 		r, err := n.report(context.Background(), urls)
-		switch taken := r.Accepted + r.Duplicates; { // what a try stored that was not answered is a duplicate then
+		// what a try stored that was not answered is a duplicate then
+		switch taken := r.Accepted + r.Duplicates; {
 		case err == nil && taken == len(urls):
 			return int64(len(urls))
 		case err == nil || try == 5:

@@ -46,7 +46,13 @@ const bigAddrs = 16
 
 func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
 	t.Helper()
-	w := &bigWeb{hosts: hosts, port: port, byHost: newHostCounts(hosts), requests: make(chan struct{}, 1), filler: bigFiller()}
+	w := &bigWeb{
+		hosts:    hosts,
+		port:     port,
+		byHost:   newHostCounts(hosts),
+		requests: make(chan struct{}, 1),
+		filler:   bigFiller(),
+	}
 	w.dns = serveBig(t, port, w)
 	return w
 }
@@ -68,7 +74,10 @@ func serveBig(t *testing.T, port int, web http.Handler) (names string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resolver := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) })}
+	resolver := &dns.Server{
+		PacketConn: udp,
+		Handler:    dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) }),
+	}
 	ready := make(chan struct{})
 	resolver.NotifyStartedFunc = func() { close(ready) }
 	wg.Go(func() { _ = resolver.ActivateAndServe() }) // ends with Shutdown
@@ -83,12 +92,14 @@ func serveBig(t *testing.T, port int, web http.Handler) (names string) {
 
 // url is the n-th page of a host.
 func (w *bigWeb) url(host, n int) string {
-	return fmt.Sprintf("http://h%d.big.test:%d/section-%d/a-page-with-a-name-%d.html", host, w.port, n%7, n)
+	return fmt.Sprintf("http://h%d.big.test:%d/section-%d/a-page-with-a-name-%d.html", host, w.port,
+		n%7, n)
 }
 
 // bigFiller makes a page as long as pages are.
 func bigFiller() []byte {
-	return bytes.Repeat([]byte("<p>Some words of a page that is as long as pages are, more or less.</p>\n"), 100)
+	return bytes.Repeat(
+		[]byte("<p>Some words of a page that is as long as pages are, more or less.</p>\n"), 100)
 }
 
 // resolveBig answers for all hosts, with the addresses 127.1.network.x.
@@ -102,8 +113,10 @@ func resolveBig(rw dns.ResponseWriter, q *dns.Msg, network int) {
 	case err != nil:
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA:
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
-			A: net.IPv4(127, 1, byte(network), byte(host%bigAddrs+1))}}
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
+			A:   net.IPv4(127, 1, byte(network), byte(host%bigAddrs+1)),
+		}}
 	}
 	_ = rw.WriteMsg(m) // whoever asked asks again
 }
@@ -166,7 +179,8 @@ func keptPort(t *testing.T, dir string) int {
 		}
 	}
 	port := freePort(t)
-	if err := errorsOf(os.MkdirAll(dir, 0o755), os.WriteFile(path, []byte(strconv.Itoa(port)), 0o644)); err != nil {
+	if err := errorsOf(os.MkdirAll(dir, 0o755),
+		os.WriteFile(path, []byte(strconv.Itoa(port)), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return port

@@ -26,7 +26,9 @@ func TestBottleneckIsNamed(t *testing.T) {
 		slowNames   time.Duration
 	}{
 		{"politeness", "--delay", simweb.Config{Hosts: 3, PagesPerHost: 300}, time.Second, nil, 0},
-		{"fetchers", "--fetchers", simweb.Config{Hosts: 40, PagesPerHost: 300, Slow: 1000, SlowBy: 300 * time.Millisecond}, 20 * time.Millisecond, []string{"--fetchers", "2"}, 0},
+		{"fetchers", "--fetchers",
+			simweb.Config{Hosts: 40, PagesPerHost: 300, Slow: 1000, SlowBy: 300 * time.Millisecond},
+			20 * time.Millisecond, []string{"--fetchers", "2"}, 0},
 		{"dns", "--dns", simweb.Config{Hosts: 1500, PagesPerHost: 1}, 20 * time.Millisecond, nil, 900 * time.Millisecond},
 		{"cpu", "processors", simweb.Config{Hosts: 400, PagesPerHost: 200}, 0, nil, 0},
 	} {
@@ -55,7 +57,8 @@ func TestBottleneckIsNamed(t *testing.T) {
 		c.add()
 		until(t, time.Minute, func() string {
 			s, err := first.status()
-			if err != nil || s.Bottleneck.Cause != "handoff" || !strings.Contains(s.Bottleneck.Message, "partitions are still moving") {
+			if err != nil || s.Bottleneck.Cause != "handoff" ||
+				!strings.Contains(s.Bottleneck.Message, "partitions are still moving") {
 				return fmt.Sprintf("%+v, %v", s.Bottleneck, err)
 			}
 			return ""
@@ -105,13 +108,17 @@ func slowNames(t *testing.T, to string, wait time.Duration) (addr string) {
 		t.Fatal(err)
 	}
 	started, done := make(chan struct{}), make(chan error, 1)
-	srv := &dns.Server{PacketConn: udp, NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
-		time.Sleep(wait) // this is the fault
-		answer, _, err := new(dns.Client).Exchange(q, to)
-		if err == nil {
-			_ = w.WriteMsg(answer) // who asked may have gone
-		}
-	})}
+	srv := &dns.Server{
+		PacketConn:        udp,
+		NotifyStartedFunc: func() { close(started) },
+		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+			time.Sleep(wait) // this is the fault
+			answer, _, err := new(dns.Client).Exchange(q, to)
+			if err == nil {
+				_ = w.WriteMsg(answer) // who asked may have gone
+			}
+		}),
+	}
 	go func() { done <- srv.ActivateAndServe() }()
 	<-started
 	t.Cleanup(func() {

@@ -68,8 +68,10 @@ func openTab(t *testing.T, more ...chromedp.ExecAllocatorOption) *tab {
 	path := needsChromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
 		chromedp.ModifyCmdFunc(throughUs), chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900), // as root, in a container
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+		// as root, in a container
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true))
 	options = append(options, more...)
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -88,7 +90,8 @@ func openTab(t *testing.T, more ...chromedp.ExecAllocatorOption) *tab {
 	listen(b, &listening, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) string {
 		return fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 	})
-	listen(b, &listening, page.JavascriptDialogOpening, func(e page.EventJavascriptDialogOpening) string { return "dialog: " + e.Message })
+	listen(b, &listening, page.JavascriptDialogOpening,
+		func(e page.EventJavascriptDialogOpening) string { return "dialog: " + e.Message })
 	listen(b, &listening, log.EntryAdded, func(e log.EventEntryAdded) string {
 		if e.Entry.Level != log.EntryLevelError && e.Entry.Level != log.EntryLevelWarning {
 			return ""
@@ -163,7 +166,8 @@ func (b *tab) leads(press func()) {
 	b.js(`window.before = true`, nil)
 	for range 3 {
 		press()
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(
+			25 * time.Millisecond) {
 			var ok bool
 			if b.eval("!!("+there+")", &ok) == nil && ok { // between two pages there is nothing to ask
 				return
@@ -225,7 +229,8 @@ func (b *tab) eval(expression string, into any) error {
 // text is what a reader sees of an element.
 func (b *tab) text(selector string) string {
 	var text string
-	if err := b.eval(fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector), &text); err != nil {
+	if err := b.eval(fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector),
+		&text); err != nil {
 		return err.Error()
 	}
 	return text
@@ -246,7 +251,8 @@ func (b *tab) await(expression string) {
 // scripts lets pages run scripts, or none.
 func (b *tab) scripts(on bool) {
 	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: !on}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -255,7 +261,9 @@ func (b *tab) scripts(on bool) {
 func (b *tab) theme(name string) {
 	b.t.Helper()
 	feature := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: name}
-	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}}); err != nil {
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{feature},
+	}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -18,7 +18,15 @@ import (
 func TestCatEqualsTheArchive(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: 12, PagesPerHost: 10, PageBytes: 3000, Skew: -1, Redirects: 30, Missing: 20})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         21,
+		Hosts:        12,
+		PagesPerHost: 10,
+		PageBytes:    3000,
+		Skew:         -1,
+		Redirects:    30,
+		Missing:      20,
+	})
 	c := simCluster(t, srv, 0, "--scope", "domain")
 	c.addReady(3)
 	c.nodes[0].seed(web.Seeds()...)
@@ -57,7 +65,9 @@ func (c *cluster) newestCaptures() map[string]archive.Record {
 		}
 		for _, path := range paths {
 			if _, err := archive.Scan(path, func(r archive.Record) error {
-				page := (r.Type == "response" || r.Type == "revisit") && filepath.Base(r.TargetURI) != "robots.txt" // that is kept with its host
+				// that is kept with its host
+				page := (r.Type == "response" || r.Type == "revisit") &&
+					filepath.Base(r.TargetURI) != "robots.txt"
 				if page && !r.Date.Before(newest[r.TargetURI].Date) {
 					newest[r.TargetURI] = r
 				}
@@ -70,11 +80,14 @@ func (c *cluster) newestCaptures() map[string]archive.Record {
 	return newest
 }
 
-var catAll = flag.Bool("cat", false, "TestCatEqualsARealSite: read every capture of all four real sites instead of the smallest, and append the figures to docs/results/cat.md")
+var catAll = flag.Bool("cat", false, "TestCatEqualsARealSite: read every capture of all four "+
+	"real sites instead of the smallest, and append the figures to docs/results/cat.md")
 
 const catHead = `# cat of real sites
 
-Three nodes crawl real sites (the documentation packages of ` + "`make deps`" + `). Then ` + "`crawlnode cat`" + `, asked of one node, must print of every capture what the WARC files of all nodes have: with --raw the
+Three nodes crawl real sites (the documentation packages of ` + "`make deps`" + `). Then ` +
+	"`crawlnode cat`" +
+	`, asked of one node, must print of every capture what the WARC files of all nodes have: with --raw the
 head and body as they were received, and of a revisit the body of the capture that it refers to. Appended by
 
     go test ./integration -count=1 -timeout 60m -v -run '^TestCatEqualsARealSite$' -cat
@@ -94,7 +107,8 @@ func TestCatEqualsARealSite(t *testing.T) {
 			seeds, names = append(seeds, site.start()), append(names, site.Name)
 		}
 	}
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512")
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions",
+		"512")
 	c.addReady(3)
 	c.nodes[0].seed(seeds...)
 	c.finished(4 * time.Minute)
@@ -124,13 +138,15 @@ func TestCatEqualsARealSite(t *testing.T) {
 			}
 			if code != 0 || out != want {
 				if different++; different <= 5 {
-					t.Errorf("cat %s (%s): exit code %d, %d bytes, want %d\n%s", url, r.Type, code, len(out), len(want), errs)
+					t.Errorf("cat %s (%s): exit code %d, %d bytes, want %d\n%s", url, r.Type, code, len(out),
+						len(want), errs)
 				}
 			}
 		})
 	}
 	all.Wait()
-	row := fmt.Sprintf("%s | %d | %d | %d | %.0f |", strings.Join(names, ", "), len(newest), revisits, different, time.Since(began).Seconds())
+	row := fmt.Sprintf("%s | %d | %d | %d | %.0f |", strings.Join(names, ", "), len(newest), revisits,
+		different, time.Since(began).Seconds())
 	t.Log(row)
 	if *catAll {
 		appendResult(t, "cat.md", catHead, row)

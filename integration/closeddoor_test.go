@@ -60,11 +60,13 @@ func (d *doorWeb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cf-Mitigated", "challenge")
 		w.Header().Set("Retry-After", "1") // without it the eighth comes after minutes
 		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = fmt.Fprint(w, `<title>Just a moment...</title><p>zebrawall</p><a href="/behind">behind</a>`)
+		_, _ = fmt.Fprint(w,
+			`<title>Just a moment...</title><p>zebrawall</p><a href="/behind">behind</a>`)
 	default:
 		n := d.pages
 		d.pages++
-		_, _ = fmt.Fprintf(w, `<title>page %d</title><p>zebrapage %d</p><a href="/p%d">next</a> <a href="/p%d">more</a>`,
+		_, _ = fmt.Fprintf(w,
+			`<title>page %d</title><p>zebrapage %d</p><a href="/p%d">next</a> <a href="/p%d">more</a>`,
 			n, n, 2*n+1, 2*n+2)
 	}
 }
@@ -76,14 +78,15 @@ func (d *doorWeb) seen() (pages int, walls []string) {
 	return d.pages, append([]string{}, d.walls...)
 }
 
-// TestClosedDoor: a host shuts half-way. It gets eight more requests, a second apart as it asks, and
-// then none, while another host goes on; the health says so, the URLs that it refused are queued as
-// blocked, and what it showed is neither followed nor indexed, and archived each time.
+// TestClosedDoor: a host shuts half-way. It gets eight more requests, a second apart as it asks,
+// and then none, while another host goes on; the health says so, the URLs that it refused are
+// queued as blocked, and what it showed is neither followed nor indexed, and archived each time.
 func TestClosedDoor(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	shut, open := newDoorWeb(t, "127.0.0.2", true), newDoorWeb(t, "127.0.0.3", false)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "20ms", "--scope", "any", "--index", "on")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "20ms", "--scope", "any", "--index",
+		"on")
 	n := c.add()
 	n.ready()
 	n.seed(shut.URL+"/", open.URL+"/")
@@ -98,7 +101,8 @@ func TestClosedDoor(t *testing.T) {
 			}
 		}
 		pages, walls := shut.seen()
-		return fmt.Sprintf("after %d pages and %d challenges the health is %+v", pages, len(walls), s.Cluster.Health)
+		return fmt.Sprintf("after %d pages and %d challenges the health is %+v", pages, len(walls),
+			s.Cluster.Health)
 	})
 	before, _ := open.seen()
 	until(t, time.Minute, func() string {

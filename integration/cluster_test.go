@@ -46,7 +46,8 @@ const drainTime, leaveTime = 90 * time.Second, 130 * time.Second
 func newCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
 	// The webs of tests listen at any free port, and link to each other's.
-	flags = append([]string{"--allow-ports", "1-65535", "--drain-timeout", drainTime.String()}, flags...)
+	flags = append([]string{"--allow-ports", "1-65535", "--drain-timeout", drainTime.String()},
+		flags...)
 	return &cluster{t: t, dir: t.TempDir(), flags: flags}
 }
 
@@ -81,7 +82,8 @@ func (c *cluster) addReady(count int) {
 // start runs the node's command: the same on every start.
 func (n *node) start() {
 	n.c.t.Helper()
-	args := append(slices.Clone(n.wrap), cmp.Or(n.program, binary(n.c.t)), "start", "--name", n.name, "--data-dir", n.dir,
+	args := append(slices.Clone(n.wrap), cmp.Or(n.program, binary(n.c.t)), "start", "--name", n.name,
+		"--data-dir", n.dir,
 		"--http", n.http, "--gossip", n.gossip, "--rpc", n.rpc)
 	if first := n.c.nodes[0]; first != n {
 		args = append(args, "--join", first.gossip)
@@ -249,7 +251,8 @@ func (n *node) seed(urls ...string) {
 		var accepted, duplicate int
 		_, err := fmt.Sscanf(stdout, "seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &duplicate)
 		if code != 0 || err != nil || accepted == 0 && attempts == 1 || accepted+duplicate != len(urls) {
-			n.c.t.Fatalf("seeds add: exit code %d, want 0 and %d URLs taken\n%s%s", code, len(urls), stdout, stderr)
+			n.c.t.Fatalf("seeds add: exit code %d, want 0 and %d URLs taken\n%s%s", code, len(urls), stdout,
+				stderr)
 		}
 		return ""
 	})
@@ -324,8 +327,10 @@ func (c *cluster) converged(within time.Duration) {
 			if err != nil {
 				return fmt.Sprintf("%s: %v", n.name, err)
 			}
-			if s.Cluster.Members.Alive != len(c.living()) || !s.Ring.Converged || s.Ring.Served != s.Ring.Partitions || digest != "" && digest != s.Ring.Digest {
-				return fmt.Sprintf("%s: %d members of %d, ring %+v", n.name, s.Cluster.Members.Alive, len(c.living()), s.Ring)
+			if s.Cluster.Members.Alive != len(c.living()) || !s.Ring.Converged ||
+				s.Ring.Served != s.Ring.Partitions || digest != "" && digest != s.Ring.Digest {
+				return fmt.Sprintf("%s: %d members of %d, ring %+v", n.name, s.Cluster.Members.Alive,
+					len(c.living()), s.Ring)
 			}
 			digest = s.Ring.Digest
 		}

@@ -26,7 +26,8 @@ import (
 
 // withContainers lets the long tests with containers run, and makes it a failure when this machine
 // cannot run any.
-var withContainers = flag.Bool("containers", false, "run deploy/compose.yaml with podman in each order and under load, as make nightly does")
+var withContainers = flag.Bool("containers", false,
+	"run deploy/compose.yaml with podman in each order and under load, as make nightly does")
 
 // service is what the composition says of one container.
 type service struct {
@@ -45,7 +46,8 @@ type service struct {
 	Alias string `yaml:"-"` // its name in the network beside that of the service; "": none
 }
 
-// compositions counts those of this run: each has its own name before its network, containers and volumes.
+// compositions counts those of this run: each has its own name before its network, containers and
+// volumes.
 var compositions atomic.Int64
 
 // composition runs deploy/compose.yaml with podman, on a network and ports of its own.
@@ -71,14 +73,16 @@ func needsEngine(t *testing.T) {
 	sweepContainers()
 }
 
-// sweepContainers removes what test binaries have left that were killed: their containers would crawl on.
+// sweepContainers removes what test binaries have left that were killed: their containers would
+// crawl on.
 var sweepContainers = sync.OnceFunc(func() {
 	for _, kind := range []struct{ list, remove []string }{
 		{[]string{"ps", "-a", "--format", "{{.Names}}"}, []string{"rm", "-f", "-t", "0"}},
 		{[]string{"network", "ls", "--format", "{{.Name}}"}, []string{"network", "rm", "-f"}},
 		{[]string{"volume", "ls", "--format", "{{.Name}}"}, []string{"volume", "rm", "-f"}},
 	} {
-		out, _ := exec.Command("podman", kind.list...).Output() // without an engine that works the test says so itself
+		// without an engine that works the test says so itself
+		out, _ := exec.Command("podman", kind.list...).Output()
 		for name := range strings.FieldsSeq(string(out)) {
 			of, ok := strings.CutPrefix(name, "crawlnode-test-")
 			pid, _, _ := strings.Cut(of, "-")
@@ -89,7 +93,8 @@ var sweepContainers = sync.OnceFunc(func() {
 	}
 })
 
-// engineDir has the settings of podman for the whole run, as the environment is that of all tests; TestMain removes it.
+// engineDir has the settings of podman for the whole run, as the environment is that of all tests;
+// TestMain removes it.
 var engineDir string
 
 var setEngine = sync.OnceValue(func() error {
@@ -98,7 +103,8 @@ var setEngine = sync.OnceValue(func() error {
 		return err
 	}
 	conf := filepath.Join(engineDir, "containers.conf")
-	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
+	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n" +
+		"[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -126,12 +132,18 @@ func newComposition(t *testing.T) *composition {
 	t.Helper()
 	needsProcesses(t)
 	needsEngine(t)
-	c := &composition{t: t, name: fmt.Sprintf("%s-%d", testImage(), compositions.Add(1)), ports: map[string]string{}, next: 100}
+	c := &composition{
+		t:     t,
+		name:  fmt.Sprintf("%s-%d", testImage(), compositions.Add(1)),
+		ports: map[string]string{},
+		next:  100,
+	}
 	if err := buildTestImage(); err != nil {
 		t.Fatal(err)
 	}
 	// In a sandbox the kernel may refuse what containers are made of; that is no fault of the tree.
-	if out, err := exec.Command("podman", "run", "--rm", "--network", "none", testImage(), "version").CombinedOutput(); err != nil {
+	if out, err := exec.Command("podman", "run", "--rm", "--network", "none", testImage(),
+		"version").CombinedOutput(); err != nil {
 		if *withContainers {
 			t.Fatalf("no container runs on this machine: %v\n%s", err, out)
 		}
@@ -140,7 +152,8 @@ func newComposition(t *testing.T) *composition {
 	for try := 0; ; try++ {
 		place := claimOne(t, "networks", os.Getpid()%500, 500) // no lab has it either
 		c.network = fmt.Sprintf("198.%d.%d.", 18+place/250, place%250)
-		out, err := exec.Command("podman", "network", "create", "--subnet", c.network+"0/24", c.name).CombinedOutput()
+		out, err := exec.Command("podman", "network", "create", "--subnet", c.network+
+			"0/24", c.name).CombinedOutput()
 		if err == nil {
 			break
 		} else if try == 10 {
@@ -153,7 +166,8 @@ func newComposition(t *testing.T) *composition {
 		t.Fatal(err)
 	}
 	var file struct{ Services map[string]service }
-	if err := yaml.Unmarshal(bytes.ReplaceAll(raw, []byte("198.18.0."), []byte(c.network)), &file); err != nil {
+	if err := yaml.Unmarshal(bytes.ReplaceAll(raw, []byte("198.18.0."), []byte(c.network)),
+		&file); err != nil {
 		t.Fatal(err)
 	}
 	c.services = file.Services
@@ -188,7 +202,8 @@ func (c *composition) args(name, address string, options ...string) []string {
 	if s.NetworkMode != "" {
 		args = append(args, "--network", s.NetworkMode)
 	} else {
-		args = append(args, "--network", c.name, "--network-alias", name, "--ip", cmp.Or(address, s.Networks["crawl"].Address))
+		args = append(args, "--network", c.name, "--network-alias", name, "--ip",
+			cmp.Or(address, s.Networks["crawl"].Address))
 	}
 	if s.Alias != "" {
 		args = append(args, "--network-alias", s.Alias)
@@ -270,22 +285,30 @@ func (c *composition) down(w *containerWeb) {
 		c.podman("rm", "-f", "-i", "-t", "0", c.name+"-"+name)
 		for _, v := range c.services[name].Volumes {
 			volume, _, _ := strings.Cut(v, ":")
-			_ = exec.Command("podman", "volume", "rm", "-f", c.name+"-"+volume).Run() // another service has removed it
+			// another service has removed it
+			_ = exec.Command("podman", "volume", "rm", "-f", c.name+"-"+volume).Run()
 		}
 	}
 }
 
 // status asks a node from outside, by the port that is published.
 func (c *composition) status(name string) (s crawl.Status, ok bool) {
-	code, out, _ := run(c.t, "", "status", "-o", "json", "--addr", "127.0.0.1:"+c.port(name), "--cluster-key-file", c.key)
+	code, out, _ := run(c.t, "", "status", "-o", "json", "--addr", "127.0.0.1:"+c.port(name),
+		"--cluster-key-file", c.key)
 	return s, code == 0 && json.Unmarshal([]byte(out), &s) == nil
 }
 
 // await waits until the status of each node is as expected.
-func (c *composition) await(what string, within time.Duration, right func(*crawl.Status) bool, names ...string) {
+func (c *composition) await(
+	what string,
+	within time.Duration,
+	right func(*crawl.Status) bool,
+	names ...string,
+) {
 	c.t.Helper()
 	var last crawl.Status
-	for end := time.Now().Add(slack(within)); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(slack(within)); time.Now().Before(end); time.Sleep(
+		200 * time.Millisecond) {
 		if !slices.ContainsFunc(names, func(name string) bool {
 			s, ok := c.status(name)
 			if ok {
@@ -301,7 +324,8 @@ func (c *composition) await(what string, within time.Duration, right func(*crawl
 }
 
 func whole(s *crawl.Status) bool {
-	return s.Cluster.Members.Alive == 3 && s.Ring.Converged && s.Ring.Served == s.Ring.Partitions && s.Ring.UnderReplicated == 0
+	return s.Cluster.Members.Alive == 3 && s.Ring.Converged && s.Ring.Served == s.Ring.Partitions &&
+		s.Ring.UnderReplicated == 0
 }
 
 // containerWeb is the synthetic web in its container.
@@ -323,8 +347,8 @@ func (w *containerWeb) report(t *testing.T) (r simweb.Report) {
 	return r
 }
 
-// TestContainersQuick starts the composition once. Its nodes find each other, crawl, answer at the ports
-// that are published and to the image's own health check, and one that is stopped drains.
+// TestContainersQuick starts the composition once. Its nodes find each other, crawl, answer at the
+// ports that are published and to the image's own health check, and one that is stopped drains.
 func TestContainersQuick(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
@@ -332,22 +356,28 @@ func TestContainersQuick(t *testing.T) {
 	began := time.Now()
 	w := c.up("n2", "n3", "n1")
 	t.Cleanup(func() { c.down(w) })
-	c.await("a crawl by three nodes", time.Minute, func(s *crawl.Status) bool { return whole(s) && s.Throughput.PagesTotal > 20 }, nodes...)
+	c.await("a crawl by three nodes", time.Minute,
+		func(s *crawl.Status) bool { return whole(s) && s.Throughput.PagesTotal > 20 }, nodes...)
 	took := time.Since(began)
 	for _, name := range nodes {
-		until(t, time.Minute, func() string { // a machine that is busy with other things may delay a lease
-			if out, err := exec.Command("podman", "exec", c.name+"-"+name, "/crawlnode", "status", "--check", "ready").CombinedOutput(); err != nil {
+		// a machine that is busy with other things may delay a lease
+		until(t, time.Minute, func() string {
+			if out, err := exec.Command("podman", "exec", c.name+"-"+
+				name, "/crawlnode", "status", "--check", "ready").CombinedOutput(); err != nil {
 				return fmt.Sprintf("%s is not ready: %v\n%s", name, err, out)
 			}
 			return ""
 		})
 	}
-	if user := strings.TrimSpace(c.podman("inspect", "-f", "{{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", c.name+"-n1")); user != "65532:65532 true" {
+	if user := strings.TrimSpace(c.podman("inspect", "-f",
+		"{{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", c.name+"-n1")); user != "65532:65532 true" {
 		t.Errorf("user and read-only root: %s", user)
 	}
 	c.stop("n1")
-	if code := strings.TrimSpace(c.podman("inspect", "-f", "{{.State.ExitCode}}", c.name+"-n1")); code != "0" {
-		t.Errorf("a node that was stopped exits with %s\n%s", code, c.podman("logs", "--tail", "5", c.name+"-n1"))
+	if code := strings.TrimSpace(c.podman("inspect", "-f", "{{.State.ExitCode}}", c.name+
+		"-n1")); code != "0" {
+		t.Errorf("a node that was stopped exits with %s\n%s", code,
+			c.podman("logs", "--tail", "5", c.name+"-n1"))
 	}
 	c.await("two nodes without the one that was stopped", time.Minute, func(s *crawl.Status) bool {
 		return s.Cluster.Members.Alive == 2 && s.Ring.Served == s.Ring.Partitions
@@ -365,7 +395,8 @@ func needsContainers(t *testing.T) {
 const containersHead = `# Containers
 
 The three nodes of deploy/compose.yaml as podman runs them, with runc, on a network of their own: started in each order, and replaced while they crawl 5,000 pages of 50 hosts, 200 ms
-apart. Judged at the web server. Reachable from outside: each await asks every node at the port that is published, with the cluster's key. Appended by ` + "`make containers`" + `.
+apart. Judged at the web server. Reachable from outside: each await asks every node at the port that is published, with the cluster's key. Appended by ` + "`make containers`" +
+	`.
 
 | date | commit | what | figures |
 |---|---|---|---|
@@ -381,7 +412,9 @@ func TestContainersInAnyOrder(t *testing.T) {
 		begin := time.Now()
 		w := c.up(names...)
 		c.await(fmt.Sprint("a cluster of three, started as ", names), 2*time.Minute, whole, nodes...)
-		appendResult(t, "containers.md", containersHead, fmt.Sprintf("started as %s | a whole cluster after %.1f s |", strings.Join(names, ", "), time.Since(begin).Seconds()))
+		appendResult(t, "containers.md", containersHead, fmt.Sprintf(
+			"started as %s | a whole cluster after %.1f s |", strings.Join(names, ", "),
+			time.Since(begin).Seconds()))
 		c.down(w)
 	}
 }
@@ -398,7 +431,8 @@ func TestContainersReplaced(t *testing.T) {
 	c.services["web"] = web
 	w := c.up(nodes...)
 	t.Cleanup(func() { c.down(w) })
-	c.await("a crawl by three nodes", 2*time.Minute, func(s *crawl.Status) bool { return whole(s) && s.Throughput.PagesTotal > 200 }, nodes...)
+	c.await("a crawl by three nodes", 2*time.Minute,
+		func(s *crawl.Status) bool { return whole(s) && s.Throughput.PagesTotal > 200 }, nodes...)
 
 	c.podman("kill", c.name+"-n2")
 	c.podman("rm", "-f", c.name+"-n2")
@@ -413,15 +447,22 @@ func TestContainersReplaced(t *testing.T) {
 		c.await(name+" replaced", 3*time.Minute, whole, nodes...)
 	}
 	rolled := c.pages()
-	c.await("the end of the crawl", 10*time.Minute, func(s *crawl.Status) bool { return s.Crawl.State == crawl.CrawlFinished }, nodes...)
+	c.await("the end of the crawl", 10*time.Minute,
+		func(s *crawl.Status) bool { return s.Crawl.State == crawl.CrawlFinished }, nodes...)
 	r := w.report(t)
-	appendResult(t, "containers.md", containersHead, fmt.Sprintf("one killed and started at a new address, then all three replaced, each at a new address | whole again %.1f s after the kill; %d pages by then, %d when all were replaced, %d in all; missing %d, twice %d, too soon %d, smallest gap %v of 200ms |",
-		back.Seconds(), killed, rolled, r.Pages, r.Missing, r.Duplicates, r.TooSoon, r.SmallestGap.Round(10*time.Microsecond)))
+	appendResult(t, "containers.md", containersHead, fmt.Sprintf("one killed and started at a new "+
+		"address, then all three replaced, each at a new address | whole again %.1f s after the kill; "+
+		"%d pages by then, %d when all were replaced, %d in all; missing %d, twice %d, too soon %d, "+
+		"smallest gap %v of 200ms |",
+		back.Seconds(), killed, rolled, r.Pages, r.Missing, r.Duplicates, r.TooSoon,
+		r.SmallestGap.Round(10*time.Microsecond)))
 	if rolled >= int64(r.Pages) {
-		t.Error("the crawl had ended before the last container was replaced: the test says nothing of a load")
+		t.Error(
+			"the crawl had ended before the last container was replaced: the test says nothing of a load")
 	}
 	if r.Missing > 0 || r.Extra > 0 || r.TooSoon > 0 || r.Overlaps > 0 {
-		t.Errorf("missing %d %v, extra %d, too soon %d, overlaps %d", r.Missing, r.MissingExamples, r.Extra, r.TooSoon, r.Overlaps)
+		t.Errorf("missing %d %v, extra %d, too soon %d, overlaps %d", r.Missing, r.MissingExamples,
+			r.Extra, r.TooSoon, r.Overlaps)
 	}
 	if hosts := 50; r.Duplicates > hosts { // one fetch of a host is in flight at a time
 		t.Errorf("%d pages were fetched twice, at most %d were in flight", r.Duplicates, hosts)

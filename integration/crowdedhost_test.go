@@ -69,8 +69,10 @@ func TestCrowdedHost(t *testing.T) {
 	n.exit(t, time.Minute)
 
 	median, least := small[len(small)/2], small[len(small)/100]
-	benchRow(t, "e: 1,000 small hosts beside one with a million queued URLs get 90 % of what their delay allows",
-		"%d queued on the one host: the small ones got, of what a delay of %v allows, %.3f (median) and %.3f (all but 1 %%), the large one %.3f",
+	benchRow(t,
+		"e: 1,000 small hosts beside one with a million queued URLs get 90 % of what their delay allows",
+		"%d queued on the one host: the small ones got, of what a delay of %v allows, "+
+			"%.3f (median) and %.3f (all but 1 %%), the large one %.3f",
 		*crowdedURLs, delay, median, least, crowd)
 	if least < crowdedShare {
 		t.Errorf("a small host got %.3f of what its delay allows, %.2f promised", least, crowdedShare)

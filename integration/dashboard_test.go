@@ -18,14 +18,18 @@ import (
 )
 
 // pictures is where TestDashboard leaves its pictures.
-var pictures = flag.String("pictures", "", "folder for pictures of the dashboard; default: one that goes with the test")
+var pictures = flag.String("pictures", "",
+	"folder for pictures of the dashboard; default: one that goes with the test")
 
 // runUp is how long the crawl runs before pictures that are to be kept are taken.
 var runUp = flag.Duration("runup", 0, "with -pictures: how long the crawl runs before")
 
 // dashboardPages are the pages of the navigation with their headings.
 var dashboardPages = []struct{ path, name, heading string }{
-	{"/", "overview", ""}, {"/pages", "urls", "URLs"}, {"/nodes", "nodes", "Nodes"}, {"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/freshness", "freshness", "Freshness"}, {"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"}, {"/settings", "settings", "Settings"}, {"/sites", "sites", "Rules for sites"},
+	{"/", "overview", ""}, {"/pages", "urls", "URLs"}, {"/nodes", "nodes", "Nodes"},
+	{"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/freshness", "freshness", "Freshness"},
+	{"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"},
+	{"/settings", "settings", "Settings"}, {"/sites", "sites", "Rules for sites"},
 }
 
 // TestDashboard uses the dashboard of one node as a person does while three crawl: every page and
@@ -35,7 +39,8 @@ func TestDashboard(t *testing.T) {
 	b := openTab(t)
 	t.Parallel()
 	// No host has all of its pages fetched within the test: one without work leaves the list of hosts.
-	web, srv := serveSimweb(t, simweb.Config{Seed: 31, Hosts: 40, PagesPerHost: 5000, SeedHosts: 25}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 31, Hosts: 40, PagesPerHost: 5000, SeedHosts: 25}.Quirky())
 	c := simCluster(t, srv, 400*time.Millisecond, "--partitions", "512")
 	c.addReady(3)
 	c.converged(time.Minute)
@@ -52,17 +57,21 @@ func TestDashboard(t *testing.T) {
 	b.await(`document.querySelector("h1").innerText === "idle"`)
 	b.write("#urls", strings.Join(web.Seeds(), "\n")+"\nftp://nothing.test/\n")
 	b.click(".start .primary")
-	if says := b.text(".message"); !strings.Contains(says, fmt.Sprintf("%d accepted", len(web.Seeds()))) || !strings.Contains(says, "ftp://nothing.test/") {
+	if says := b.text(".message"); !strings.Contains(says,
+		fmt.Sprintf("%d accepted", len(web.Seeds()))) ||
+		!strings.Contains(says, "ftp://nothing.test/") {
 		t.Errorf("after adding seeds: %q", says)
 	}
-	b.await(`document.querySelector("h1").innerText === "Crawling" && document.querySelectorAll("canvas").length === 3`)
+	b.await(
+		`document.querySelector("h1").innerText === "Crawling" && document.querySelectorAll("canvas").length === 3`)
 	b.stays(first, "seeds")
 
 	b.pauseAndResume(first)
 	b.lookAround(u, web.Seeds()[0])
 	b.silent("looking around")
 	b.open(u + "/")
-	b.await(`Number(document.querySelectorAll("#tiles .big")[2].innerText.replace(/,/g, "")) > 300`) // by itself
+	// by itself
+	b.await(`Number(document.querySelectorAll("#tiles .big")[2].innerText.replace(/,/g, "")) > 300`)
 	t.Logf("%v: looked around", time.Since(begun))
 	if *pictures != "" {
 		time.Sleep(*runUp) // for curves that are worth a picture; no test waits for it
@@ -89,13 +98,15 @@ func (b *tab) stays(n *node, after string) {
 func (b *tab) pauseAndResume(n *node) {
 	b.t.Helper()
 	b.click("#pause")
-	b.await(`document.querySelector(".message").innerText.includes("paused") && document.querySelector("#pause").disabled`)
+	b.await(
+		`document.querySelector(".message").innerText.includes("paused") && document.querySelector("#pause").disabled`)
 	if s, err := n.status(); err != nil || s.Crawl.State != "paused" {
 		b.t.Fatalf("after the button: %+v, %v", s.Crawl, err)
 	}
 	b.js(`document.querySelector("#resume").focus()`, nil)
 	b.key("\r")
-	b.await(`document.querySelector(".message")?.innerText.includes("running") && !document.querySelector("#pause").disabled`)
+	b.await(
+		`document.querySelector(".message")?.innerText.includes("running") && !document.querySelector("#pause").disabled`)
 	b.stays(n, "resume")
 }
 
@@ -105,14 +116,17 @@ func (b *tab) lookAround(u, seed string) {
 	b.t.Helper()
 	for _, p := range dashboardPages {
 		b.click(fmt.Sprintf(`nav a[href=%q]`, p.path))
-		if head := b.text("h1"); !strings.HasPrefix(head, p.heading) || b.text("nav a[aria-current]") == "" {
+		if head := b.text("h1"); !strings.HasPrefix(head, p.heading) ||
+			b.text("nav a[aria-current]") == "" {
 			b.t.Errorf("%s: %q", p.path, head)
 		}
 	}
 	b.open(u + "/hosts")
 	b.click(`th a[href="/hosts?sort=fetched"]`)
 	var pages []int
-	b.js(`[...document.querySelectorAll("#hosts tbody tr")].map((r) => Number(r.cells[3].innerText.replace(/,/g, "")))`, &pages)
+	b.js(
+		`[...document.querySelectorAll("#hosts tbody tr")].map((r) => Number(r.cells[3].innerText.replace(/,/g, "")))`,
+		&pages)
 	if len(pages) < 10 || !slices.IsSortedFunc(pages, func(x, y int) int { return y - x }) {
 		b.t.Errorf("hosts by pages: %v", pages)
 	}
@@ -125,7 +139,8 @@ func (b *tab) lookAround(u, seed string) {
 	b.open(u + "/urls")
 	b.write("#url", seed)
 	b.click(".ask button")
-	if said := b.text("main"); !strings.Contains(said, "admitted") || !strings.Contains(said, "seed") || !strings.Contains(said, "warc") {
+	if said := b.text("main"); !strings.Contains(said, "admitted") ||
+		!strings.Contains(said, "seed") || !strings.Contains(said, "warc") {
 		b.t.Errorf("about %s: %s", seed, said)
 	}
 	b.open(u + "/")
@@ -147,17 +162,23 @@ func (b *tab) photograph(u, dir, seed string) {
 				continue
 			}
 			b.size(width)
-			b.photographAll(u, seed, func(name string) { b.picture(dir, fmt.Sprintf("%s-%d-%s", name, width, theme)) })
+			b.photographAll(u, seed,
+				func(name string) { b.picture(dir, fmt.Sprintf("%s-%d-%s", name, width, theme)) })
 		}
 	}
 	b.theme("light")
 	b.click(`.theme button[value="dark"]`)
 	var dark string
-	b.js(`getComputedStyle(document.body).colorScheme + getComputedStyle(document.body).backgroundColor`, &dark)
+	b.js(
+		`getComputedStyle(document.body).colorScheme + getComputedStyle(document.body).backgroundColor`,
+		&dark)
 	b.click(`.theme button[value="system"]`)
 	var light string
-	b.js(`getComputedStyle(document.body).colorScheme + getComputedStyle(document.body).backgroundColor`, &light)
-	if !strings.HasPrefix(dark, "darkrgb(") || !strings.HasPrefix(light, "light dark") || dark[4:] == light[10:] {
+	b.js(
+		`getComputedStyle(document.body).colorScheme + getComputedStyle(document.body).backgroundColor`,
+		&light)
+	if !strings.HasPrefix(dark, "darkrgb(") || !strings.HasPrefix(light, "light dark") ||
+		dark[4:] == light[10:] {
 		b.t.Errorf("themes %q and %q", dark, light)
 	}
 }
@@ -185,17 +206,21 @@ func (b *tab) photographAll(u, seed string, take func(name string)) {
 func (b *tab) watchDeath(u, dir string, c *cluster) {
 	b.t.Helper()
 	b.open(u + "/ring")
-	b.await(`[...document.querySelectorAll(".cells i")].filter((i) => i.innerText === "C").length > 50`)
+	b.await(
+		`[...document.querySelectorAll(".cells i")].filter((i) => i.innerText === "C").length > 50`)
 	c.whole(2 * time.Minute)
 	c.nodes[2].signal(syscall.SIGKILL)
 	<-c.nodes[2].done
-	gone := `[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`
+	gone :=
+		`[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`
 	// What is in between may be over before the page is looked at again.
-	b.await(`document.querySelectorAll(".cells .moving, .cells .away, .cells .short").length > 0 || ` + gone)
+	b.await(`document.querySelectorAll(".cells .moving, .cells .away, .cells .short").length > 0 || ` +
+		gone)
 	b.picture(dir, "ring-moving-light")
 	b.await(gone)
 	b.open(u + "/nodes")
-	b.await(`[...document.querySelectorAll("tr.gone")].some((r) => r.innerText.includes("failed") && r.innerText.includes("n3"))`)
+	b.await(
+		`[...document.querySelectorAll("tr.gone")].some((r) => r.innerText.includes("failed") && r.innerText.includes("n3"))`)
 	b.picture(dir, "nodes-failed-light")
 	b.press(`tr.gone summary`)
 	b.await(`document.querySelector("tr.gone details").open`)
@@ -215,7 +240,8 @@ func (b *tab) atRest(n *node) {
 	var since time.Time
 	until(b.t, time.Minute, func() string {
 		s, err := n.status()
-		if err != nil || s.Frontier.InFlight > 0 || s.Frontier.Outbox > 0 || s.Ring.UnderReplicated > 0 || s.Crawl.State != "paused" {
+		if err != nil || s.Frontier.InFlight > 0 || s.Frontier.Outbox > 0 || s.Ring.UnderReplicated > 0 ||
+			s.Crawl.State != "paused" {
 			since = time.Time{}
 			return fmt.Sprintf("%+v %v", s, err)
 		}
@@ -234,7 +260,8 @@ func (b *tab) withoutScripts(u string, n *node) {
 	b.t.Helper()
 	b.scripts(false)
 	b.open(u + "/")
-	b.await(`!document.querySelector("canvas") && document.querySelectorAll("svg.chart polyline").length > 2`)
+	b.await(
+		`!document.querySelector("canvas") && document.querySelectorAll("svg.chart polyline").length > 2`)
 	b.click("#pause")
 	if says := b.text(".message"); !strings.Contains(says, "paused") {
 		b.t.Errorf("paused without scripts: %q", says)
@@ -247,7 +274,8 @@ func (b *tab) withoutScripts(u string, n *node) {
 		for _, p := range dashboardPages {
 			b.open(u + p.path)
 			var facts string
-			b.js(`[...document.querySelectorAll("h1, h2, dt, thead th, #bands td, #errors td, #answers td, #skipped td, #holders td, #holders th, #events td, #hosts tbody th, nav a, button:disabled")]
+			b.js(
+				`[...document.querySelectorAll("h1, h2, dt, thead th, #bands td, #errors td, #answers td, #skipped td, #holders td, #holders th, #events td, #hosts tbody th, nav a, button:disabled")]
 				.filter((e) => !e.closest(".plot, #found")).map((e) => e.innerText).join("|")`, &facts) // #found: what a moment's reading has found
 			told[i][p.path] = facts
 		}
@@ -262,9 +290,13 @@ func (b *tab) withoutScripts(u string, n *node) {
 // payloads are texts by which attackers try to get a script into a page.
 func payloads() []string {
 	shapes := []string{
-		`<script>window.hit=%d</script>`, `"><img src=x onerror="window.hit=%d">`, `'><svg onload=window.hit=%d>`, `</title><script>window.hit=%d</script>`,
-		`javascript:window.hit=%d`, `" onfocus=window.hit=%d autofocus="`, `{{constructor.constructor('window.hit=%d')()}}`, `<iframe srcdoc="<script>parent.hit=%d</script>">`,
-		`</bdi></table><script>window.hit=%d</script>`, "\u2028<a href=\"javascript:window.hit=%d\">x</a>",
+		`<script>window.hit=%d</script>`, `"><img src=x onerror="window.hit=%d">`,
+		`'><svg onload=window.hit=%d>`, `</title><script>window.hit=%d</script>`,
+		`javascript:window.hit=%d`, `" onfocus=window.hit=%d autofocus="`,
+		`{{constructor.constructor('window.hit=%d')()}}`,
+		`<iframe srcdoc="<script>parent.hit=%d</script>">`,
+		`</bdi></table><script>window.hit=%d</script>`,
+		"\u2028<a href=\"javascript:window.hit=%d\">x</a>",
 	}
 	var all []string
 	for i := range 100 {
@@ -282,28 +314,31 @@ func serveEvil(t *testing.T) (origin string) {
 		t.Fatal(err)
 	}
 	evil := payloads()
-	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			fmt.Fprint(w, "User-agent: *\n")
-			for i, p := range evil[:10] {
-				fmt.Fprintf(w, "Disallow: /closed%d%s\n", i, p)
+	srv := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				fmt.Fprint(w, "User-agent: *\n")
+				for i, p := range evil[:10] {
+					fmt.Fprintf(w, "Disallow: /closed%d%s\n", i, p)
+				}
+				fmt.Fprint(w, "Disallow: /closed\n")
+				return
 			}
-			fmt.Fprint(w, "Disallow: /closed\n")
-			return
-		}
-		p := evil[len(r.URL.Path)%len(evil)]
-		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("X-Evil", strings.ReplaceAll(p, "\u2028", ""))
-		w.Header().Set("Etag", `"`+url.QueryEscape(p)+`"`)
-		if r.URL.Path == "/moved" {
-			w.Header()["Location"] = []string{"/to?" + p}
-			w.WriteHeader(http.StatusFound)
-		}
-		fmt.Fprintf(w, "<title>%s</title><meta name=description content=%q>", p, p)
-		for i, q := range evil {
-			fmt.Fprintf(w, "<a href=\"/%d?%s#x\" title=%q>%s</a>\n", i, html.EscapeString(q), q, q)
-		}
-	})}
+			p := evil[len(r.URL.Path)%len(evil)]
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("X-Evil", strings.ReplaceAll(p, "\u2028", ""))
+			w.Header().Set("Etag", `"`+url.QueryEscape(p)+`"`)
+			if r.URL.Path == "/moved" {
+				w.Header()["Location"] = []string{"/to?" + p}
+				w.WriteHeader(http.StatusFound)
+			}
+			fmt.Fprintf(w, "<title>%s</title><meta name=description content=%q>", p, p)
+			for i, q := range evil {
+				fmt.Fprintf(w, "<a href=\"/%d?%s#x\" title=%q>%s</a>\n", i, html.EscapeString(q), q, q)
+			}
+		}),
+	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
 	t.Cleanup(func() { _ = srv.Close(); <-done })
@@ -322,8 +357,10 @@ func TestDashboardRunsNoForeignScript(t *testing.T) {
 	n.seed(origin+"/", origin+"/moved")
 	c.finished(time.Minute)
 	u := "http://" + n.http
-	pages := []string{"/", "/nodes", "/ring", "/hosts", "/events", "/hosts/127.0.0.1", "/urls?url=" + url.QueryEscape(origin+"/moved")}
-	for i, group := range slices.Collect(slices.Chunk(payloads(), 4)) { // a page costs a browser more than a payload
+	pages := []string{"/", "/nodes", "/ring", "/hosts", "/events", "/hosts/127.0.0.1",
+		"/urls?url=" + url.QueryEscape(origin+"/moved")}
+	// a page costs a browser more than a payload
+	for i, group := range slices.Collect(slices.Chunk(payloads(), 4)) {
 		q := origin + fmt.Sprintf("/%d%s?%s&%s&%s", i, group[0], group[1], group[2], group[3])
 		switch i % 4 {
 		case 1:
@@ -339,7 +376,9 @@ func TestDashboardRunsNoForeignScript(t *testing.T) {
 			Hit, Foreign int
 			Title        string
 		}
-		b.js(`({hit: window.hit === undefined ? -1 : window.hit, title: document.title, foreign: document.querySelectorAll("main img, main iframe, main script, [onload], [onerror], [onfocus], a[href^='javascript:']").length})`, &found)
+		b.js(
+			`({hit: window.hit === undefined ? -1 : window.hit, title: document.title, foreign: document.querySelectorAll("main img, main iframe, main script, [onload], [onerror], [onfocus], a[href^='javascript:']").length})`,
+			&found)
 		if found.Hit != -1 || found.Foreign != 0 || !strings.HasSuffix(found.Title, "crawlnode") {
 			b.t.Errorf("%s: %+v", path, found)
 		}
@@ -358,9 +397,12 @@ func (b *tab) refusesOtherSites(u string, n *node) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	srv := &http.Server{ReadHeaderTimeout: 10 *
+		time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<form method="post" action="%s/control/crawl"><button name="action" value="stop">win a prize</button></form>`, u)
+		fmt.Fprintf(w,
+			`<form method="post" action="%s/control/crawl"><button name="action" value="stop">win a prize</button></form>`,
+			u)
 	})}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
@@ -370,7 +412,8 @@ func (b *tab) refusesOtherSites(u string, n *node) {
 	if said := b.text("body"); !strings.Contains(said, "from another site") {
 		b.t.Errorf("a form of another site: %s", said)
 	}
-	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil || *s.Crawl.FinishReason == "stopped" {
+	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil ||
+		*s.Crawl.FinishReason == "stopped" {
 		b.t.Errorf("a form of another site has stopped the crawl: %+v, %v", s.Crawl, err)
 	}
 }

@@ -183,7 +183,11 @@ func (c *largeCluster) Sites(context.Context) (text, version string, err error) 
 	return strings.Repeat(rule, 150), "v1", nil
 }
 
-func (c *largeCluster) TestSites(_ context.Context, url string, _ *string) (crawl.SiteReport, error) {
+func (c *largeCluster) TestSites(
+	_ context.Context,
+	url string,
+	_ *string,
+) (crawl.SiteReport, error) {
 	r := filled[crawl.SiteReport](12)
 	r.URL = url
 	return *r, nil

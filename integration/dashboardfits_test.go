@@ -24,13 +24,19 @@ var screens = []int64{360, 390, 768, 1024, 1440, 1920}
 // size is the width of what the browser shows; narrow screens are telephones.
 func (b *tab) size(width int64) {
 	b.t.Helper()
-	metrics := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 600}
+	metrics := emulation.SetDeviceMetricsOverrideParams{
+		Width:             width,
+		Height:            800,
+		DeviceScaleFactor: 1,
+		Mobile:            width < 600,
+	}
 	if _, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, metrics); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-var allScreens = flag.Bool("screens", false, "look at each page in both themes on each screen, as make nightly does, not in one of them")
+var allScreens = flag.Bool("screens", false,
+	"look at each page in both themes on each screen, as make nightly does, not in one of them")
 
 // setSites sets rules for sites.
 func (n *node) setSites(text string) {
@@ -54,7 +60,8 @@ func TestDashboardFitsScreens(t *testing.T) {
 	needsProcesses(t)
 	b, rules := openTab(t), axe(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 17, Hosts: 12, PagesPerHost: 20, SeedHosts: 6}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 17, Hosts: 12, PagesPerHost: 20, SeedHosts: 6}.Quirky())
 	c := simCluster(t, srv, 20*time.Millisecond, "--partitions", "512")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -65,8 +72,13 @@ func TestDashboardFitsScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := "http://" + n.http
-	n.setSites("- match: host:" + seed.Hostname() + "\n  delay: 1s\n  headers: {X-Long: " + longName + "}\n")
-	paths := []string{"/start", "/sites?rule=0&url=" + url.QueryEscape(seed.String()), "/urls?view=page&url=" + url.QueryEscape(seed.String()), "/urls?view=headers&url=" + url.QueryEscape(seed.String()), "/pages?contains=" + longName, "/hosts/" + seed.Host, "/hosts/nobody.test", "/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
+	n.setSites("- match: host:" + seed.Hostname() + "\n  delay: 1s\n  headers: {X-Long: " + longName +
+		"}\n")
+	paths := []string{"/start", "/sites?rule=0&url=" + url.QueryEscape(seed.String()),
+		"/urls?view=page&url=" + url.QueryEscape(seed.String()),
+		"/urls?view=headers&url=" + url.QueryEscape(seed.String()), "/pages?contains=" + longName,
+		"/hosts/" + seed.Host, "/hosts/nobody.test",
+		"/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
 	for _, p := range dashboardPages {
 		paths = append(paths, p.path)
 	}
@@ -104,7 +116,9 @@ func axe(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil && os.Getenv("CI") != "" {
-		t.Fatalf("this test needs axe-core (make deps), and CI is set: a missing dependency is a failure: %v", err)
+		t.Fatalf(
+			"this test needs axe-core (make deps), and CI is set: a missing dependency is a failure: %v",
+			err)
 	}
 	if err != nil {
 		t.Logf("nothing is checked with axe-core: make deps installs it: %v", err)
@@ -120,7 +134,9 @@ func (b *tab) accessible(where, rules string, width int64) {
 		return
 	}
 	targets := strconv.FormatBool(width < 600)
-	b.js(`(() => { if (!window.axe) { `+rules+` } axe.run({ rules: { "target-size": { enabled: `+targets+` } } }).then((r) => { window.violations = r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.html).join("; ").slice(0, 300)); }, (e) => { window.violations = ["axe-core failed: " + e]; }); })()`, nil)
+	b.js(`(() => { if (!window.axe) { `+rules+` } axe.run({ rules: { "target-size": { enabled: `+
+		targets+
+		` } } }).then((r) => { window.violations = r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.html).join("; ").slice(0, 300)); }, (e) => { window.violations = ["axe-core failed: " + e]; }); })()`, nil)
 	b.await(`window.violations !== undefined`)
 	var found []string
 	b.js(`window.violations`, &found)
@@ -211,13 +227,17 @@ func (b *tab) keepsPlace(u string) {
 	b.t.Helper()
 	b.size(screens[0])
 	b.open(u + "/nodes")
-	b.js(`(() => { const box = document.querySelector("#nodes .scroll"); box.marked = true; box.focus(); box.scrollLeft = 150; })()`, nil)
+	b.js(
+		`(() => { const box = document.querySelector("#nodes .scroll"); box.marked = true; box.focus(); box.scrollLeft = 150; })()`,
+		nil)
 	b.await(`!document.querySelector("#nodes .scroll").marked`) // the page was fetched anew
 	var place struct {
 		Left  int
 		Focus string
 	}
-	b.js(`({left: document.querySelector("#nodes .scroll").scrollLeft, focus: document.activeElement.ariaLabel ?? ""})`, &place)
+	b.js(
+		`({left: document.querySelector("#nodes .scroll").scrollLeft, focus: document.activeElement.ariaLabel ?? ""})`,
+		&place)
 	if place.Left != 150 || place.Focus != "Nodes" {
 		b.t.Errorf("after the page was kept fresh: %+v", place)
 	}

@@ -30,15 +30,15 @@ var attacks = []string{
 	`<link rel="stylesheet" href="%[1]s/hit"><link rel="preload" as="image" href="%[1]s/hit"><link rel="prefetch" href="%[1]s/hit"><link rel="icon" href="%[1]s/hit">`,
 }
 
-// connects are the attacks that no policy of a browser stops: what is left of the page must not have
-// them.
+// connects are the attacks that no policy of a browser stops: what is left of the page must not
+// have them.
 var connects = []string{
 	`<link rel="preconnect" href="%[1]s/"><link rel="dns-prefetch" href="%[1]s/">`,
 	`<noscript><link rel="preconnect" href="%[1]s/"></noscript>`,
 }
 
-// attacker is a web server with a page of each attack at its number, and a count of the requests and
-// connections that it gets.
+// attacker is a web server with a page of each attack at its number, and a count of the requests
+// and connections that it gets.
 type attacker struct {
 	origin string
 	pages  []string
@@ -48,7 +48,12 @@ type attacker struct {
 	connections int
 }
 
-func serveAttacks(t *testing.T, address string, pages []string, answer func(a *attacker, w http.ResponseWriter, r *http.Request)) *attacker {
+func serveAttacks(
+	t *testing.T,
+	address string,
+	pages []string,
+	answer func(a *attacker, w http.ResponseWriter, r *http.Request),
+) *attacker {
 	t.Helper()
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
@@ -86,25 +91,28 @@ func (a *attacker) heard() (requests []string, connections int) {
 
 // page is the attack of a number, with a text that a reader is to see.
 func (a *attacker) page(n int, target string) string {
-	return "<!doctype html><title>attack</title><p>the text of the page</p>" + fmt.Sprintf(a.pages[n], target)
+	return "<!doctype html><title>attack</title><p>the text of the page</p>" +
+		fmt.Sprintf(a.pages[n], target)
 }
 
 // seedAttacks gives the pages of all attacks to a node, with a server that notes who comes.
 func seedAttacks(t *testing.T) (c *cluster, evil *attacker, all []string) {
 	t.Helper()
 	all = append(append([]string{}, attacks...), connects...)
-	evil = serveAttacks(t, "127.0.0.1:0", all, func(a *attacker, w http.ResponseWriter, r *http.Request) {
-		var n int
-		if _, err := fmt.Sscanf(r.URL.Path, "/page/%d", &n); err != nil || n >= len(a.pages) {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Refresh", "0;url="+a.origin+"/hit")
-		w.Header().Set("Link", "<"+a.origin+">; rel=preconnect")
-		fmt.Fprint(w, a.page(n, a.origin))
-	})
-	c = newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512", "--scope", "page")
+	evil = serveAttacks(t, "127.0.0.1:0", all,
+		func(a *attacker, w http.ResponseWriter, r *http.Request) {
+			var n int
+			if _, err := fmt.Sscanf(r.URL.Path, "/page/%d", &n); err != nil || n >= len(a.pages) {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.Header().Set("Refresh", "0;url="+a.origin+"/hit")
+			w.Header().Set("Link", "<"+a.origin+">; rel=preconnect")
+			fmt.Fprint(w, a.page(n, a.origin))
+		})
+	c = newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512", "--scope",
+		"page")
 	c.addReady(1)
 	for i := range all {
 		c.nodes[0].seed(fmt.Sprintf("%s/page/%d", evil.origin, i))
@@ -112,8 +120,8 @@ func seedAttacks(t *testing.T) (c *cluster, evil *attacker, all []string) {
 	return c, evil, all
 }
 
-// A hostile page can do nothing from the frame in which the dashboard shows it, and nothing when it is
-// opened by itself.
+// A hostile page can do nothing from the frame in which the dashboard shows it, and nothing when it
+// is opened by itself.
 func TestHostilePagesDoNothingInTheirFrame(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)
@@ -137,7 +145,8 @@ func TestHostilePagesDoNothingInTheirFrame(t *testing.T) {
 		}
 		b.unharmed(all[i]+" by itself", frame, evil)
 	}
-	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil || *s.Crawl.FinishReason == "stopped" {
+	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil ||
+		*s.Crawl.FinishReason == "stopped" {
 		t.Errorf("a page has stopped the crawl: %+v, %v", s.Crawl, err)
 	}
 	b.wallAlone(u, n, evil)
@@ -148,7 +157,9 @@ func (b *tab) touchFrame() {
 	b.t.Helper()
 	b.await(`document.readyState === "complete"`)
 	var at struct{ X, Y float64 }
-	b.js(`(() => { const f = document.querySelector("iframe"); f.scrollIntoView({block: "center"}); const r = f.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`, &at)
+	b.js(
+		`(() => { const f = document.querySelector("iframe"); f.scrollIntoView({block: "center"}); const r = f.getBoundingClientRect(); return {x: r.x + r.width / 2, y: r.y + r.height / 2}; })()`,
+		&at)
 	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
@@ -187,27 +198,34 @@ func (b *tab) wallAlone(u string, n *node, evil *attacker) {
 		b.t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	wall := serveAttacks(b.t, "127.0.0.1:0", attacks, func(a *attacker, w http.ResponseWriter, r *http.Request) {
-		var k int
-		if _, err := fmt.Sscanf(r.URL.Path, "/raw/%d", &k); err == nil {
-			for _, h := range []string{"Content-Type", "Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"} {
-				w.Header().Set(h, resp.Header.Get(h))
+	wall := serveAttacks(b.t, "127.0.0.1:0", attacks,
+		func(a *attacker, w http.ResponseWriter, r *http.Request) {
+			var k int
+			if _, err := fmt.Sscanf(r.URL.Path, "/raw/%d", &k); err == nil {
+				for _, h := range []string{"Content-Type", "Content-Security-Policy", "X-Content-Type-Options",
+					"X-Frame-Options", "Referrer-Policy"} {
+					w.Header().Set(h, resp.Header.Get(h))
+				}
+				fmt.Fprint(w, a.page(k, evil.origin))
+				return
 			}
-			fmt.Fprint(w, a.page(k, evil.origin))
-			return
-		}
-		_, _ = fmt.Sscanf(r.URL.Path, "/frame/%d", &k)
-		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
-		fmt.Fprintf(w, `<!doctype html><iframe sandbox="" width="600" height="300" src="/raw/%d"></iframe>`, k)
-	})
+			_, _ = fmt.Sscanf(r.URL.Path, "/frame/%d", &k)
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Security-Policy",
+				"default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "+
+					"frame-ancestors 'none'")
+			fmt.Fprintf(w,
+				`<!doctype html><iframe sandbox="" width="600" height="300" src="/raw/%d"></iframe>`, k)
+		})
 	_, _ = evil.heard()
 	for k := range attacks {
 		b.open(fmt.Sprintf("%s/frame/%d", wall.origin, k))
 		b.touchFrame()
-		_ = b.unheard(attacks[k]+" with nothing taken out", fmt.Sprintf("%s/frame/%d", wall.origin, k), evil)
+		_ = b.unheard(attacks[k]+" with nothing taken out", fmt.Sprintf("%s/frame/%d", wall.origin, k),
+			evil)
 	}
-	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil || *s.Crawl.FinishReason == "stopped" {
+	if s, err := n.status(); err != nil || s.Crawl.FinishReason == nil ||
+		*s.Crawl.FinishReason == "stopped" {
 		b.t.Errorf("a page has stopped the crawl: %+v, %v", s.Crawl, err)
 	}
 }

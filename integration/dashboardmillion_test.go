@@ -15,7 +15,8 @@ import (
 // A measurement, not a test of every day:
 //
 //	go test ./integration -count=1 -timeout 20m -v -run '^TestDashboardOfAMillion$' -dashboard.urls 1000000
-var dashboardURLs = flag.Int("dashboard.urls", 0, "run TestDashboardOfAMillion with about this many URLs on a node, and append the figures to docs/results/dashboard.md")
+var dashboardURLs = flag.Int("dashboard.urls", 0, "run TestDashboardOfAMillion with about this "+
+	"many URLs on a node, and append the figures to docs/results/dashboard.md")
 
 // What is promised of each page of the dashboard, and how often each is asked for.
 const (
@@ -62,9 +63,14 @@ func TestDashboardOfAMillion(t *testing.T) {
 		return h
 	}
 	for _, p := range []struct{ title, path string }{
-		{"overview", "/"}, {"start", "/start"}, {"URLs", "/pages"}, {"URLs, fetched", "/pages?state=done"}, {"URLs, of the large host", "/pages?host=" + name(crowd)},
-		{"URLs, a part that one has", "/pages?contains=" + url.QueryEscape(small)}, {"URLs, a part that none has", "/pages?contains=nothing-has-this"}, {"URLs, none with 404", "/pages?status=404"},
-		{"nodes", "/nodes"}, {"ring", "/ring"}, {"hosts", "/hosts"}, {"a small host", "/hosts/" + name(small)}, {"the large host", "/hosts/" + name(crowd)},
+		{"overview", "/"}, {"start", "/start"}, {"URLs", "/pages"},
+		{"URLs, fetched", "/pages?state=done"},
+		{"URLs, of the large host", "/pages?host=" + name(crowd)},
+		{"URLs, a part that one has", "/pages?contains=" + url.QueryEscape(small)},
+		{"URLs, a part that none has", "/pages?contains=nothing-has-this"},
+		{"URLs, none with 404", "/pages?status=404"},
+		{"nodes", "/nodes"}, {"ring", "/ring"}, {"hosts", "/hosts"},
+		{"a small host", "/hosts/" + name(small)}, {"the large host", "/hosts/" + name(crowd)},
 		{"one URL", "/urls?url=" + url.QueryEscape(small)}, {"events", "/events"}, {"settings", "/settings"},
 	} {
 		var took []time.Duration
@@ -78,7 +84,8 @@ func TestDashboardOfAMillion(t *testing.T) {
 		}
 		slices.Sort(took)
 		longest := took[len(took)-1]
-		appendResult(t, "dashboard.md", dashboardHead, fmt.Sprintf("%d | %s | %.1f | %.1f |", r.total(), p.title, took[len(took)/2].Seconds()*1e3, longest.Seconds()*1e3))
+		appendResult(t, "dashboard.md", dashboardHead, fmt.Sprintf("%d | %s | %.1f | %.1f |", r.total(),
+			p.title, took[len(took)/2].Seconds()*1e3, longest.Seconds()*1e3))
 		if longest > dashboardTime {
 			t.Errorf("%s took %v, %v promised", p.title, longest, dashboardTime)
 		}

@@ -57,7 +57,8 @@ func (h hand) follow(selector string) {
 func (h hand) fill(selector, text string) {
 	h.b.t.Helper()
 	h.reach(selector)
-	h.b.js(fmt.Sprintf(`document.querySelector(%q).select()`, selector), nil) // as a double click or a key does
+	// as a double click or a key does
+	h.b.js(fmt.Sprintf(`document.querySelector(%q).select()`, selector), nil)
 	h.b.do(chromedp.KeyEvent(text))
 	var is string
 	if h.b.js(fmt.Sprintf(`document.querySelector(%q).value`, selector), &is); is != text {
@@ -75,7 +76,11 @@ func TestDashboardDoesEverything(t *testing.T) {
 		hand    hand
 		scripts bool
 		width   int64
-	}{"mouse": {mouse(b), true, 1440}, "keyboard": {keyboard(b), true, 768}, "without scripts, on a telephone": {mouse(b), false, 360}} {
+	}{
+		"mouse":                           {mouse(b), true, 1440},
+		"keyboard":                        {keyboard(b), true, 768},
+		"without scripts, on a telephone": {mouse(b), false, 360},
+	} {
 		web, srv := serveSimweb(t, simweb.Config{Seed: 41, Hosts: 3, PagesPerHost: 2000, SeedHosts: 3})
 		c := simCluster(t, srv, 100*time.Millisecond, "--partitions", "512")
 		c.addReady(1)
@@ -92,7 +97,8 @@ func TestDashboardDoesEverything(t *testing.T) {
 func (b *tab) silentBut(where, expected string) {
 	b.t.Helper()
 	b.mu.Lock()
-	b.complaints = slices.DeleteFunc(b.complaints, func(c string) bool { return strings.Contains(c, expected) })
+	b.complaints = slices.DeleteFunc(b.complaints,
+		func(c string) bool { return strings.Contains(c, expected) })
 	b.mu.Unlock()
 	b.silent(where)
 }
@@ -102,7 +108,8 @@ func (b *tab) works(h hand, u string, n *node, seeds []string) {
 	b.t.Helper()
 	until(b.t, time.Minute, func() string { // a cluster that was just founded may still make copies
 		b.open(u + "/")
-		if says := b.text("#verdict"); !strings.HasPrefix(says, "All is well") || !strings.Contains(says, "nothing to crawl yet") {
+		if says := b.text("#verdict"); !strings.HasPrefix(says, "All is well") ||
+			!strings.Contains(says, "nothing to crawl yet") {
 			return fmt.Sprintf("of an idle crawl: %q", says)
 		}
 		return ""
@@ -115,7 +122,8 @@ func (b *tab) works(h hand, u string, n *node, seeds []string) {
 	}
 	h.fill("#delay", "90ms")
 	h.follow(".start .primary")
-	if says := b.text(".message"); !strings.Contains(says, "1 accepted") || !strings.Contains(says, "delay") {
+	if says := b.text(".message"); !strings.Contains(says, "1 accepted") ||
+		!strings.Contains(says, "delay") {
 		b.t.Fatalf("after the start: %q", says)
 	}
 	b.stays(n, "the start")
@@ -165,8 +173,10 @@ func (b *tab) reads(h hand, seed string, limit int) {
 	h.follow(".filter button")
 	link := fmt.Sprintf("#found tbody a[href=%q]", "/urls?url="+url.PathEscape(seed))
 	var links int
-	for b.js(`document.querySelectorAll("#found tbody a").length`, &links); links == 0 && b.text("#found .more a[rel=next]") != ""; {
-		h.follow("#found .more a[rel=next]") // a page reads for a moment only, which may find nothing on a busy machine
+	for b.js(`document.querySelectorAll("#found tbody a").length`, &links); links == 0 &&
+		b.text("#found .more a[rel=next]") != ""; {
+		// a page reads for a moment only, which may find nothing on a busy machine
+		h.follow("#found .more a[rel=next]")
 		b.js(`document.querySelectorAll("#found tbody a").length`, &links)
 	}
 	if links == 0 || links > limit {
@@ -188,7 +198,9 @@ func (b *tab) reads(h hand, seed string, limit int) {
 		Sandbox, Address string
 		Foreign          bool
 	}
-	b.js(`(() => { const f = document.querySelector("#archived iframe"); return {sandbox: f.getAttribute("sandbox") ?? "none", address: f.src, foreign: f.contentDocument === null}; })()`, &frame)
+	b.js(
+		`(() => { const f = document.querySelector("#archived iframe"); return {sandbox: f.getAttribute("sandbox") ?? "none", address: f.src, foreign: f.contentDocument === null}; })()`,
+		&frame)
 	if frame.Sandbox != "" || !frame.Foreign {
 		b.t.Errorf("the frame: %+v", frame)
 	}
@@ -209,7 +221,9 @@ func TestDashboardRefusesAsTheCommandDoes(t *testing.T) {
 	c := newCluster(t, "--partitions", "512")
 	c.addReady(1)
 	n := c.nodes[0]
-	for _, wrong := range [][2]string{{"delay", "soon"}, {"delay", "-1s"}, {"max_pages", "-5"}, {"scope", "planet"}, {"include", "regex:("}, {"allow_net", "10.0.0.0/99"}, {"max_body", "huge"}, {"robots", "maybe"}} {
+	for _, wrong := range [][2]string{{"delay", "soon"}, {"delay", "-1s"}, {"max_pages", "-5"},
+		{"scope", "planet"}, {"include", "regex:("}, {"allow_net", "10.0.0.0/99"}, {"max_body", "huge"},
+		{"robots", "maybe"}} {
 		code, _, errs := run(t, "", "crawl-config", "set", wrong[0]+"="+wrong[1], "--addr", n.http)
 		resp, err := http.PostForm("http://"+n.http+"/control/settings", url.Values{wrong[0]: {wrong[1]}})
 		if err != nil {
@@ -220,7 +234,9 @@ func TestDashboardRefusesAsTheCommandDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+n.http+"/api/v1/crawl", strings.NewReader(fmt.Sprintf(`{"settings":{%q:%q}}`, wrong[0], wrong[1])))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut,
+			"http://"+n.http+"/api/v1/crawl",
+			strings.NewReader(fmt.Sprintf(`{"settings":{%q:%q}}`, wrong[0], wrong[1])))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,8 +254,10 @@ func TestDashboardRefusesAsTheCommandDoes(t *testing.T) {
 		beside := fmt.Sprintf(`id="%s-problem">`, wrong[0])
 		_, shown, _ := strings.Cut(string(page), beside)
 		shown, _, _ = strings.Cut(shown, "</p>")
-		if code == 0 || !strings.Contains(errs, detail) || resp.StatusCode != http.StatusBadRequest || html.UnescapeString(shown) != detail {
-			t.Errorf("%v: the command says %q, the page (%d) %q, the API %q", wrong, errs, resp.StatusCode, shown, detail)
+		if code == 0 || !strings.Contains(errs, detail) || resp.StatusCode != http.StatusBadRequest ||
+			html.UnescapeString(shown) != detail {
+			t.Errorf("%v: the command says %q, the page (%d) %q, the API %q", wrong, errs, resp.StatusCode,
+				shown, detail)
 		}
 	}
 }

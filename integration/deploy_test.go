@@ -70,7 +70,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 	// From 0 (nothing is open) to 10. What is left is the network, which a crawler needs, and /proc,
 	// in which a node sees that another one of this machine has ended.
-	if out := tool(t, "", "systemd-analyze", "security", "--offline=true", "--threshold=15", unit); !strings.Contains(out, "Overall exposure level") {
+	if out := tool(t, "", "systemd-analyze", "security", "--offline=true", "--threshold=15",
+		unit); !strings.Contains(out, "Overall exposure level") {
 		t.Error(out)
 	}
 }
@@ -96,7 +97,15 @@ func (n *node) series() (names []string, text string) {
 func TestMetricsOfManyHosts(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 11, Hosts: *metricHosts, PagesPerHost: 2, PageBytes: 2000, Skew: -1, Redirects: 30, Missing: 20})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         11,
+		Hosts:        *metricHosts,
+		PagesPerHost: 2,
+		PageBytes:    2000,
+		Skew:         -1,
+		Redirects:    30,
+		Missing:      20,
+	})
 	c := simCluster(t, srv, 0, "--scope", "domain")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -106,7 +115,8 @@ func TestMetricsOfManyHosts(t *testing.T) {
 	after, text := n.series()
 
 	if len(after) > maxSeries || len(after) != len(before) {
-		t.Errorf("%d series after %d hosts, %d before; at most %d, and as many as before", len(after), *metricHosts, len(before), maxSeries)
+		t.Errorf("%d series after %d hosts, %d before; at most %d, and as many as before", len(after),
+			*metricHosts, len(before), maxSeries)
 	}
 	if strings.Contains(text, web.Domain()) || strings.Contains(text, "http://") {
 		t.Error("a host or a URL stands in the metrics")
@@ -121,14 +131,16 @@ func TestMetricsOfManyHosts(t *testing.T) {
 	}
 	for _, want := range []string{
 		fmt.Sprintf("crawlnode_pages_total %d", web.Report().Reachable),
-		`crawlnode_crawl_state{state="finished"} 1`, "crawlnode_ready 1", `crawlnode_partitions{role="replica"} 0`,
+		`crawlnode_crawl_state{state="finished"} 1`, "crawlnode_ready 1",
+		`crawlnode_partitions{role="replica"} 0`,
 	} {
 		if !strings.Contains(text, "\n"+want+"\n") {
 			t.Errorf("no line %q", want)
 		}
 	}
 	for _, name := range []string{"response", "dns_lookup", "frontier_commit"} {
-		if m := regexp.MustCompile(`\ncrawlnode_` + name + `_duration_seconds_count ([1-9]\d*)\n`).FindString(text); m == "" {
+		if m := regexp.MustCompile(`\ncrawlnode_` + name +
+			`_duration_seconds_count ([1-9]\d*)\n`).FindString(text); m == "" {
 			t.Errorf("nothing was measured of %s_duration_seconds", name)
 		}
 	}
@@ -136,15 +148,19 @@ func TestMetricsOfManyHosts(t *testing.T) {
 	c.stop()
 }
 
-// missingHere reports whether a metric, as its help says, is missing on a node that is alone, visits no page again, and has neither an index nor a browser
-// nor a webhook.
+// missingHere reports whether a metric, as its help says, is missing on a node that is alone,
+// visits no page again, and has neither an index nor a browser nor a webhook.
 func missingHere(name string) bool {
 	switch name {
-	case "crawlnode_lease_remaining_seconds", "crawlnode_revisits_due", "crawlnode_revisits_late_seconds", "crawlnode_revisits_price_seconds",
+	case "crawlnode_lease_remaining_seconds", "crawlnode_revisits_due",
+		"crawlnode_revisits_late_seconds", "crawlnode_revisits_price_seconds",
 		"crawlnode_revisits_capacity", "crawlnode_freshness_expected_ratio",
-		"crawlnode_index_documents", "crawlnode_index_bytes", "crawlnode_index_waiting", "crawlnode_index_behind_seconds",
-		"crawlnode_render_queued", "crawlnode_render_busy", "crawlnode_render_max", "crawlnode_render_duration_seconds",
-		"crawlnode_upload_queued_files", "crawlnode_upload_stored_bytes", "crawlnode_upload_behind_seconds",
+		"crawlnode_index_documents", "crawlnode_index_bytes", "crawlnode_index_waiting",
+		"crawlnode_index_behind_seconds",
+		"crawlnode_render_queued", "crawlnode_render_busy", "crawlnode_render_max",
+		"crawlnode_render_duration_seconds",
+		"crawlnode_upload_queued_files", "crawlnode_upload_stored_bytes",
+		"crawlnode_upload_behind_seconds",
 		"crawlnode_webhook_queued_events", "crawlnode_webhook_behind_seconds":
 		return true
 	}

@@ -113,7 +113,8 @@ func derivedTexts(t *testing.T, c *cluster) map[string][]string {
 					t.Fatalf("%s: %v", path, err)
 				}
 				block, err := io.ReadAll(r)
-				if size, _ := strconv.Atoi(head.Get("Content-Length")); err != nil || len(block) != size+4 || !utf8.Valid(block) {
+				if size, _ := strconv.Atoi(head.Get("Content-Length")); err != nil || len(block) != size+4 ||
+					!utf8.Valid(block) {
 					t.Fatalf("%s: a block of %d bytes under %v: %v", path, len(block), head, err)
 				}
 				if head.Get("WARC-Type") == "conversion" {
@@ -162,12 +163,18 @@ func TestDerivedOutputs(t *testing.T) {
 		got[p.URL] = p.Status
 		if p.Status == 200 && p.Mime == "text/html" {
 			html = append(html, p.URL)
-			if !strings.HasPrefix(p.Title, "Page ") || p.Language != "en" || p.Charset == "" || len(p.Digest) != 37 {
+			if !strings.HasPrefix(p.Title, "Page ") || p.Language != "en" || p.Charset == "" ||
+				len(p.Digest) != 37 {
 				t.Errorf("page %+v", p)
 			}
 		}
 		if i%5 == 0 {
-			checkPlace(t, c, cdxLine{URL: p.URL, Filename: p.WARC.File, Offset: fmt.Sprint(p.WARC.Offset), Length: fmt.Sprint(p.WARC.Length)})
+			checkPlace(t, c, cdxLine{
+				URL:      p.URL,
+				Filename: p.WARC.File,
+				Offset:   fmt.Sprint(p.WARC.Offset),
+				Length:   fmt.Sprint(p.WARC.Length),
+			})
 		}
 	}
 	if want := maps.Collect(web.Reachable()); !maps.Equal(got, want) {
@@ -245,7 +252,8 @@ func TestDerivedOutputsSurviveKill(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 20 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 22, Hosts: 40, PagesPerHost: 40, Skew: -1, Delay: delay}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 22, Hosts: 40, PagesPerHost: 40, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay, "--warc-size", "1MiB", "--derive", "all", "--log-skipped", "1")
 	c.addReady(3)
 	c.converged(time.Minute)
@@ -270,7 +278,8 @@ func TestDerivedOutputsSurviveKill(t *testing.T) {
 	texts := derivedTexts(t, c)
 	for u, status := range web.Reachable() {
 		if got[u] != status || status == 200 && len(texts[u]) == 0 {
-			t.Errorf("%s, status %d: its line says %d, and it has %d texts", u, status, got[u], len(texts[u]))
+			t.Errorf("%s, status %d: its line says %d, and it has %d texts", u, status, got[u],
+				len(texts[u]))
 		}
 	}
 	links := map[string]bool{}

@@ -28,7 +28,8 @@ func answerOf[T any](t *testing.T, args ...string) (v T) {
 // brokenLinks lists the broken links with their pages.
 func brokenLinks(t *testing.T, from ...string) map[string]string {
 	t.Helper()
-	code, stdout, stderr := run(t, "", append([]string{"urls", "list", "--state", "broken", "--referrer", "-o", "json"}, from...)...)
+	code, stdout, stderr := run(t, "",
+		append([]string{"urls", "list", "--state", "broken", "--referrer", "-o", "json"}, from...)...)
 	if code != 0 {
 		t.Fatalf("urls list %v ends with %d: %s", from, code, stderr)
 	}
@@ -75,12 +76,14 @@ func TestDirectoriesAnswer(t *testing.T) {
 		}
 		for i := 0; i < len(pages); i += 7 {
 			r := answerOf[crawl.URLReport](t, append([]string{"urls", "why", pages[i]}, from...)...)
-			r.Links, r.Robots.FetchedAt, r.Robots.ExpiresAt = crawl.LinksReport{}, nil, nil // on another timeline
+			// on another timeline
+			r.Links, r.Robots.FetchedAt, r.Robots.ExpiresAt = crawl.LinksReport{}, nil, nil
 			keep("url "+pages[i], r)
 			if r.Host == nil {
 				t.Fatalf("%s: %+v", pages[i], r)
 			}
-			h := answerOf[crawl.HostReport](t, append([]string{"hosts", "show", string(*r.Host)}, from...)...)
+			h := answerOf[crawl.HostReport](t,
+				append([]string{"hosts", "show", string(*r.Host)}, from...)...)
 			for i := range h.Robots {
 				h.Robots[i].FetchedAt, h.Robots[i].ExpiresAt = time.Time{}, time.Time{}
 			}
@@ -88,17 +91,22 @@ func TestDirectoriesAnswer(t *testing.T) {
 				h.Suspicious, h.SuspiciousBudget, h.Robots})
 		}
 		s := answerOf[crawl.Status](t, append([]string{"status"}, from...)...)
-		keep("status", []any{s.Cluster.Name, s.Ring.Partitions, s.Ring.ReplicationFactor, s.Crawl.FinishReason, s.Crawl.Limits,
-			s.Throughput.PagesTotal, s.Throughput.BytesInTotal, s.Frontier.Queued, s.Frontier.SeenTotal, s.Frontier.DuplicatesTotal,
-			s.Frontier.Hosts.Total, s.Fetch, s.Links.Found, s.Output.RecordsTotal, s.Output.WARCFiles, s.Output.WARCBytesTotal,
+		keep("status", []any{s.Cluster.Name, s.Ring.Partitions, s.Ring.ReplicationFactor,
+			s.Crawl.FinishReason, s.Crawl.Limits,
+			s.Throughput.PagesTotal, s.Throughput.BytesInTotal, s.Frontier.Queued, s.Frontier.SeenTotal,
+			s.Frontier.DuplicatesTotal,
+			s.Frontier.Hosts.Total, s.Fetch, s.Links.Found, s.Output.RecordsTotal, s.Output.WARCFiles,
+			s.Output.WARCBytesTotal,
 			s.Output.ContentDuplicatesTotal})
 		names := map[string]bool{}
 		for _, n := range s.Nodes {
 			names[n.Name] = true
 		}
 		keep("nodes", names)
-		keep("settings", answerOf[crawl.CrawlReport](t, append([]string{"crawl-config", "show"}, from...)...))
-		scope := answerOf[crawl.URLReport](t, append([]string{"scope", "test", "http://elsewhere.example/"}, from...)...)
+		keep("settings", answerOf[crawl.CrawlReport](t,
+			append([]string{"crawl-config", "show"}, from...)...))
+		scope := answerOf[crawl.URLReport](t,
+			append([]string{"scope", "test", "http://elsewhere.example/"}, from...)...)
 		keep("scope", scope.Scope)
 		keep("broken", brokenLinks(t, from...))
 		return all
@@ -127,11 +135,12 @@ func TestDirectoriesAnswer(t *testing.T) {
 		r := answerOf[crawl.URLReport](t, "urls", "why", pages[i], "--data-dir", c.nodes[0].dir)
 		if r.Unanswered != nil {
 			missing++
-			if want := fmt.Sprintf("partition %d is not in the data directories", *r.Partition); !strings.Contains(*r.Unanswered, want) {
+			if want := fmt.Sprintf("partition %d is not in the data directories",
+				*r.Partition); !strings.Contains(*r.Unanswered, want) {
 				t.Errorf("%s: %s, want %q", pages[i], *r.Unanswered, want)
 			}
-			if copied := answerOf[crawl.URLReport](t, "urls", "why", pages[i], "--copies", "--data-dir", c.nodes[0].dir,
-				"--data-dir", c.nodes[1].dir); copied.Record == nil {
+			if copied := answerOf[crawl.URLReport](t, "urls", "why", pages[i], "--copies", "--data-dir",
+				c.nodes[0].dir, "--data-dir", c.nodes[1].dir); copied.Record == nil {
 				t.Errorf("%s is in no copy: %+v", pages[i], copied)
 			}
 		}

@@ -49,9 +49,12 @@ func startNames(t *testing.T, w *politeWeb, ttl time.Duration) *nameServer {
 	}
 	port := freePort(t)
 	s := &nameServer{addr: fmt.Sprint("127.0.0.1:", port)}
-	s.process = spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"), "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
-		"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces", fmt.Sprint("--port=", port),
-		"--local=/polite.test/", "--addn-hosts="+hosts, fmt.Sprintf("--local-ttl=%.0f", ttl.Seconds()), "--log-queries", "--log-facility=-")
+	s.process = spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"), "dnsmasq",
+		"--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
+		"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces",
+		fmt.Sprint("--port=", port),
+		"--local=/polite.test/", "--addn-hosts="+hosts, fmt.Sprintf("--local-ttl=%.0f", ttl.Seconds()),
+		"--log-queries", "--log-facility=-")
 	until(t, 10*time.Second, func() string {
 		c, err := net.Dial("tcp", s.addr)
 		if err != nil {
@@ -123,13 +126,15 @@ func TestNames(t *testing.T) {
 	during := 0
 	until(t, time.Minute, func() string { // at once, but on a machine that is busy with other things
 		if during = w.asked(stopped); during < hosts/4 {
-			return fmt.Sprintf("%d requests came in the outage, want the hosts with known addresses to go on", during)
+			return fmt.Sprintf(
+				"%d requests came in the outage, want the hosts with known addresses to go on", during)
 		}
 		return ""
 	})
 	// An outage is known, and not taken for a slow answer, after both rounds of queries and a
 	// probe: 8 s.
-	if s, err := c.nodes[0].status(); outage >= 30*time.Second && (err != nil || !s.explains("dns_down")) {
+	if s, err := c.nodes[0].status(); outage >= 30*time.Second &&
+		(err != nil || !s.explains("dns_down")) {
 		t.Errorf("the status does not say dns_down: %+v, %v", s.Cluster.Health, err)
 	}
 	names.signal(syscall.SIGCONT)
@@ -142,7 +147,9 @@ func TestNames(t *testing.T) {
 	f.want(t, took)
 	periods, counts := w.periods(ttl), names.queries(t)
 	ratio := float64(counts["A"]+counts["AAAA"]) / float64(periods)
-	t.Logf("%d periods of %v, queries %v, %.3f a period, %.0f sent; %d requests in the %v without a name server", periods, ttl, counts, ratio, sent, during, outage)
+	t.Logf("%d periods of %v, queries %v, %.3f a period, %.0f sent; %d requests in the %v without a "+
+		"name server",
+		periods, ttl, counts, ratio, sent, during, outage)
 	// Each of the lookups under way when the server stops may repeat its question
 	// twice: in a crawl of seconds that is a large share.
 	repeats := 0
@@ -150,11 +157,16 @@ func TestNames(t *testing.T) {
 		repeats = 2 * lookupsAtOnce
 	}
 	if queries := counts["A"] + counts["AAAA"]; float64(queries-repeats) > 1.2*float64(periods) {
-		t.Errorf("%.3f queries for each name and lifetime of its address, want 1.2 at the most, and %d repeats", ratio, repeats)
+		t.Errorf(
+			"%.3f queries for each name and lifetime of its address, want 1.2 at the most, and %d repeats",
+			ratio, repeats)
 	}
 	if *politeOutage > 0 {
-		appendResult(t, "dns.md", namesHead, fmt.Sprintf("%d | %.0f | %.0f | %.0f | %d | %d | %d | %.3f | %.0f | %d | %d | %d | %d |", hosts, ttl.Seconds(), outage.Seconds(),
-			took.Seconds(), periods, counts["A"], counts["AAAA"], ratio, sent, f.requests, during, f.missing, f.repeated))
+		appendResult(t, "dns.md", namesHead, fmt.Sprintf(
+			"%d | %.0f | %.0f | %.0f | %d | %d | %d | %.3f | %.0f | %d | %d | %d | %d |", hosts,
+			ttl.Seconds(), outage.Seconds(),
+			took.Seconds(), periods, counts["A"], counts["AAAA"], ratio, sent, f.requests, during, f.missing,
+			f.repeated))
 	}
 }
 

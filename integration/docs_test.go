@@ -20,14 +20,22 @@ import (
 // notRun are the commands of the documents that the test does not run, with the
 // reason. A reason for a command that no document has is an error.
 var notRun = map[string]string{
-	"docker compose -f deploy/compose.yaml up --build":                        "needs a container engine",
-	"kubectl create secret generic crawlnode-key --from-file=cluster.key":     "needs a Kubernetes cluster",
-	"kubectl apply -f deploy/kubernetes/crawlnode.yaml":                       "needs a Kubernetes cluster",
-	"helm install crawlnode deploy/helm --set crawl.contact=me@example.org":   "needs a Kubernetes cluster",
-	"systemctl enable --now crawlnode":                                        "needs a running systemd",
-	"crawlnode status --token-file metrics.token":                             "the nodes of this test have no key; TestLiveSettingsOpenNoDenied has a token",
-	"crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key": "the nodes of this test have no key",
-	"crawlnode nodes rotate-key new.key --cluster-key-file cluster.key":       "the nodes of this test have no key; TestRotateKeyWhileCrawling does it",
+	"docker compose -f deploy/compose.yaml " +
+		"up --build": "needs a container engine",
+	"kubectl create secret generic crawlnode-key " +
+		"--from-file=cluster.key": "needs a Kubernetes cluster",
+	"kubectl apply -f " +
+		"deploy/kubernetes/crawlnode.yaml": "needs a Kubernetes cluster",
+	"helm install crawlnode deploy/helm --set " +
+		"crawl.contact=me@example.org": "needs a Kubernetes cluster",
+	"systemctl enable --now " +
+		"crawlnode": "needs a running systemd",
+	"crawlnode status --token-file metrics.token": "the nodes of this " +
+		"test have no key; TestLiveSettingsOpenNoDenied has a token",
+	"crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key": "the nodes of this " +
+		"test have no key",
+	"crawlnode nodes rotate-key new.key --cluster-key-file cluster.key": "the nodes of this test " +
+		"have no key; TestRotateKeyWhileCrawling does it",
 	"make demo":    "builds first; a check of claims runs the demo as another user than root",
 	"make test":    "runs this test",
 	"make build":   "has built the binary of this test",
@@ -92,15 +100,18 @@ func newReader(t *testing.T, space string) *reader {
 // onSimweb has the commands crawl a synthetic web in the place of the real one.
 func (r *reader) onSimweb(l *lab, delay string) *reader {
 	r.t.Helper()
-	web, srv := serveSimwebAt(r.t, l.net+"1:0", simweb.Config{Seed: 3, Hosts: 5, PagesPerHost: 100, Skew: -1})
+	web, srv := serveSimwebAt(r.t, l.net+"1:0",
+		simweb.Config{Seed: 3, Hosts: 5, PagesPerHost: 100, Skew: -1})
 	r.seed = web.Seeds()[0]
-	r.env = append(r.env, "CRAWLNODE_DNS="+srv.DNS.String(), "CRAWLNODE_ALLOW_NET="+l.net+"0/24", "CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DELAY="+delay)
+	r.env = append(r.env, "CRAWLNODE_DNS="+srv.DNS.String(), "CRAWLNODE_ALLOW_NET="+l.net+"0/24",
+		"CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DELAY="+delay)
 	return r
 }
 
 // argv is a line for a shell in the reader's folder and network.
 func (r *reader) argv(text string) []string {
-	return slices.Concat(r.wrap, []string{"env", "-C", r.dir}, r.env, []string{"bash", "-euo", "pipefail", "-c", text})
+	return slices.Concat(r.wrap, []string{"env", "-C", r.dir}, r.env,
+		[]string{"bash", "-euo", "pipefail", "-c", text})
 }
 
 // Commands that run until they are stopped, and one that changes the reader's own shell.
@@ -226,15 +237,17 @@ func (r *reader) whole() {
 		argv := r.argv("crawlnode status -o json")
 		out, err := exec.Command(argv[0], argv[1:]...).Output()
 		var s status
-		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 || s.Ring.Served != s.Ring.Partitions {
-			return fmt.Sprintf("%d of %d partitions are served, %d have too few copies: %v\n%s", s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, err, out)
+		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 ||
+			s.Ring.Served != s.Ring.Partitions {
+			return fmt.Sprintf("%d of %d partitions are served, %d have too few copies: %v\n%s",
+				s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, err, out)
 		}
 		return ""
 	})
 }
 
-// fetched waits until a page has been fetched: its host may have waited for the takeover of a killed node, which a
-// person who reads on sees in the status.
+// fetched waits until a page has been fetched: its host may have waited for the takeover of a
+// killed node, which a person who reads on sees in the status.
 func (r *reader) fetched(url string) {
 	r.t.Helper()
 	until(r.t, time.Minute, func() string {

@@ -51,7 +51,9 @@ func (w *repeatingWeb) serve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.page(h, rw, r) })}
+		srv := &http.Server{
+			Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.page(h, rw, r) }),
+		}
 		var over sync.WaitGroup
 		over.Go(func() { _ = srv.Serve(l) })
 		t.Cleanup(func() {
@@ -85,7 +87,8 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	w := newRepeatingWeb(60, 40)
 	w.serve(t)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--ip-delay", "0", "--fetchers", "64")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--ip-delay", "0", "--fetchers",
+		"64")
 	c.addReady(3)
 	c.converged(time.Minute)
 	var seeds []string
@@ -121,7 +124,8 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 	}
 	want := w.distinct + w.hosts // and the start pages
 	if count != w.hosts*(w.pages+1) || len(stored) != want {
-		t.Errorf("%d pages with %d payloads, want %d with %d", count, len(stored), w.hosts*(w.pages+1), want)
+		t.Errorf("%d pages with %d payloads, want %d with %d", count, len(stored), w.hosts*(w.pages+1),
+			want)
 	}
 	for u, to := range revisits {
 		if ids[to] == "" || ids[to] != digests[u] {
@@ -131,15 +135,19 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 	var s status
 	until(t, 30*time.Second, func() string { // what a node counts reaches the others a heartbeat later
 		var err error
-		if s, err = c.nodes[1].status(); err != nil || s.Output.ContentDuplicatesTotal != int64(len(revisits)) {
-			return fmt.Sprintf("the status counts %d duplicates, there are %d revisits; %v", s.Output.ContentDuplicatesTotal, len(revisits), err)
+		if s, err = c.nodes[1].status(); err != nil ||
+			s.Output.ContentDuplicatesTotal != int64(len(revisits)) {
+			return fmt.Sprintf("the status counts %d duplicates, there are %d revisits; %v",
+				s.Output.ContentDuplicatesTotal, len(revisits), err)
 		}
 		return ""
 	})
-	t.Logf("%d pages, %d payloads, %d stored twice or more, %d revisits", count, len(stored), twice, len(revisits))
+	t.Logf("%d pages, %d payloads, %d stored twice or more, %d revisits", count, len(stored), twice,
+		len(revisits))
 	// A question waits for half a second: how many have no answer depends on the machine, but
 	// nothing is stored again that was answered.
 	if int64(twice) > s.Output.ContentUnansweredTotal || len(revisits) == 0 {
-		t.Errorf("%d of %d bodies were stored again; %d questions had no answer in time", twice, count, s.Output.ContentUnansweredTotal)
+		t.Errorf("%d of %d bodies were stored again; %d questions had no answer in time", twice, count,
+			s.Output.ContentUnansweredTotal)
 	}
 }

@@ -99,7 +99,8 @@ func askCaptures(t *testing.T, c *cluster, places []cdxLine) {
 			found += len(rows) - 1
 		}
 		if found != len(places) {
-			t.Errorf("%s: the CDX server API has %d captures below %d names, want %d", n.name, found, len(hosts), len(places))
+			t.Errorf("%s: the CDX server API has %d captures below %d names, want %d", n.name, found,
+				len(hosts), len(places))
 		}
 	}
 }
@@ -188,7 +189,8 @@ func oneRecord(r io.Reader, url string) error {
 			size, err = strconv.Atoi(strings.TrimSpace(value))
 		}
 	}
-	if err != nil || len(block) != size+4 || !bytes.Contains(head, []byte("WARC-Target-URI: "+url+"\r\n")) {
+	if err != nil || len(block) != size+4 ||
+		!bytes.Contains(head, []byte("WARC-Target-URI: "+url+"\r\n")) {
 		return fmt.Errorf("not one record of %s: %.300q", url, head)
 	}
 	return nil

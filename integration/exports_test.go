@@ -32,7 +32,8 @@ func smallSite(t *testing.T) *httptest.Server {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		switch r.URL.Path {
 		case "/":
-			fmt.Fprint(w, `<html lang=en><title>Home & more</title><a href="/old">moved</a> <a href="/none" rel="nofollow">gone</a> <a href="/hidden">h</a> <a href="/same">s</a> <a href="/data.bin">d</a>`)
+			fmt.Fprint(w,
+				`<html lang=en><title>Home & more</title><a href="/old">moved</a> <a href="/none" rel="nofollow">gone</a> <a href="/hidden">h</a> <a href="/same">s</a> <a href="/data.bin">d</a>`)
 		case "/old":
 			http.Redirect(w, r, "/new?a=1&b=2", http.StatusMovedPermanently)
 		case "/new":
@@ -40,7 +41,8 @@ func smallSite(t *testing.T) *httptest.Server {
 		case "/hidden":
 			fmt.Fprint(w, `<meta name=robots content=noindex><title>Hidden</title>`)
 		case "/same":
-			fmt.Fprint(w, `<title>New</title><p>Grüße "und" <b>mehr</b>`) // a revisit of /new's payload, or the other way round
+			// a revisit of /new's payload, or the other way round
+			fmt.Fprint(w, `<title>New</title><p>Grüße "und" <b>mehr</b>`)
 		case "/data.bin":
 			w.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = w.Write(bytes.Repeat([]byte{0, 1, 2}, 1000))
@@ -52,7 +54,8 @@ func smallSite(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestExports writes everything that there is of a crawl from its data directory and through a running node, and reads it back.
+// TestExports writes everything that there is of a crawl from its data directory and through a
+// running node, and reads it back.
 func TestExports(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -63,23 +66,32 @@ func TestExports(t *testing.T) {
 	c.finished(time.Minute)
 	data, addr := c.nodes[0].dir, c.nodes[0].http
 	var entries []archive.Entry
-	if err := archive.ReadEntries(strings.NewReader(exported(t, c.nodes[0])), func(e archive.Entry) error { // what is asked for is synced
-		entries = append(entries, e)
-		return nil
-	}); err != nil || len(entries) < 7 {
+	// what is asked for is synced
+	if err := archive.ReadEntries(strings.NewReader(exported(t, c.nodes[0])),
+		func(e archive.Entry) error {
+			entries = append(entries, e)
+			return nil
+		}); err != nil || len(entries) < 7 {
 		t.Fatalf("%d captures, %v", len(entries), err)
 	}
 	wants := func(code int, out, errs string, args ...string) {
 		t.Helper()
-		if c, o, e := run(t, "", args...); c != code || !strings.Contains(o, out) || !strings.Contains(e, errs) {
+		if c, o, e := run(t, "", args...); c != code || !strings.Contains(o, out) ||
+			!strings.Contains(e, errs) {
 			t.Fatalf("%q: %d, %q, %q; want %d, %q, %q", args, c, o, e, code, out, errs)
 		}
 	}
 	index := exported(t, c.nodes[0])
-	if code, out, errs := run(t, "", "export", "cdxj", "--data-dir", data, "--data-dir", data); code != 0 || out != index || errs != "" { // each line once
+	// each line once
+	if code, out, errs := run(t, "", "export", "cdxj", "--data-dir", data, "--data-dir",
+		data); code != 0 ||
+		out != index || errs != "" {
 		t.Errorf("the index of the data directory: %d, %q, %q; want %q", code, out, errs, index)
 	}
-	for name, from := range map[string][]string{"dir": {"--data-dir", data}, "addr": {"--addr", addr}} {
+	for name, from := range map[string][]string{
+		"dir":  {"--data-dir", data},
+		"addr": {"--addr", addr},
+	} {
 		export := func(verb, file string, more ...string) string {
 			path := filepath.Join(base, name+file)
 			wants(0, " in "+path, "", slices.Concat([]string{"export", verb, "-o", path}, from, more)...)
@@ -89,10 +101,12 @@ func TestExports(t *testing.T) {
 		checkCaptures(t, export("parquet", "d.parquet", "--details"), entries, true)
 		checkPages(t, export("parquet", "p.parquet", "--table", "pages"), web.URL)
 		links := readTable[table.Link](t, export("parquet", "links", "--table", "links", "--rows", "2"))
-		if len(links) != 5 || links[1].Target != web.URL+"/none" || !links[1].NoFollow || *links[1].Text != "gone" || links[1].Tag != "a" || links[1].Position != 1 {
+		if len(links) != 5 || links[1].Target != web.URL+"/none" || !links[1].NoFollow ||
+			*links[1].Text != "gone" || links[1].Tag != "a" || links[1].Position != 1 {
 			t.Errorf("%s: links %+v", name, links)
 		}
-		checkCollection(t, export("wacz", "x.wacz", "--title", "A title", "--text"), entries, name == "dir")
+		checkCollection(t, export("wacz", "x.wacz", "--title", "A title", "--text"), entries,
+			name == "dir")
 		checkDocuments(t, export("jsonl", "x.jsonl"), web.URL, 1, 3)
 		checkDocuments(t, export("bulk", "x.ndjson", "--index", "i", "--with-noindex"), web.URL, 2, 4)
 	}
@@ -107,7 +121,8 @@ func readTable[T any](t *testing.T, path string) (rows []T) {
 	t.Helper()
 	paths := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if paths, err = filepath.Glob(filepath.Join(path, "part-*.parquet")); err != nil || len(paths) < 2 {
+		if paths, err = filepath.Glob(filepath.Join(path, "part-*.parquet")); err != nil ||
+			len(paths) < 2 {
 			t.Fatalf("%q, %v", paths, err)
 		}
 	}
@@ -135,13 +150,17 @@ func checkCaptures(t *testing.T, path string, entries []archive.Entry, details b
 			t.Fatalf("%s: no row of %+v", path, e)
 		}
 		r := &rows[i]
-		if r.URL != e.URL || r.SURTKey != archive.Key(e.URL) || int(r.Status) != e.Status || !r.Time.Equal(e.At) || r.Port == nil || r.Host != "127.0.0.1" || r.TLD != nil || r.Protocol != "http" {
+		if r.URL != e.URL || r.SURTKey != archive.Key(e.URL) || int(r.Status) != e.Status ||
+			!r.Time.Equal(e.At) || r.Port == nil || r.Host != "127.0.0.1" || r.TLD != nil ||
+			r.Protocol != "http" {
 			t.Errorf("%s: %+v is %+v", path, e, r)
 		}
-		if redirects := r.Redirect != nil && strings.HasSuffix(*r.Redirect, "/new?a=1&b=2"); redirects != (details && e.Status == 301) || details != (len(r.RecordID) == 16) {
+		if redirects := r.Redirect != nil && strings.HasSuffix(*r.Redirect, "/new?a=1&b=2"); redirects !=
+			(details && e.Status == 301) || details != (len(r.RecordID) == 16) {
 			t.Errorf("%s: details of %s: %v, %x", path, e.URL, r.Redirect, r.RecordID)
 		}
-		if strings.HasSuffix(e.URL, "?a=1&b=2") && (r.Path != "/new" || *r.Query != "a=1&b=2" || r.Subset != "warc") {
+		if strings.HasSuffix(e.URL, "?a=1&b=2") &&
+			(r.Path != "/new" || *r.Query != "a=1&b=2" || r.Subset != "warc") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -156,11 +175,17 @@ func checkPages(t *testing.T, path, site string) {
 		if strings.HasSuffix(r.URL, "/hidden") != r.NoIndex {
 			t.Errorf("%+v", r)
 		}
-		if strings.HasSuffix(r.URL, "/same") && *r.Text != `Grüße "und" mehr` && *r.Text != `New Grüße "und" mehr` {
+		if strings.HasSuffix(r.URL, "/same") && *r.Text != `Grüße "und" mehr` &&
+			*r.Text != `New Grüße "und" mehr` {
 			t.Errorf("the text of a revisit is %q", *r.Text)
 		}
 	}
-	if want := map[string]string{"/": "Home & more", "/new?a=1&b=2": "New", "/same": "New", "/hidden": "Hidden"}; fmt.Sprint(titles) != fmt.Sprint(want) {
+	if want := map[string]string{
+		"/":            "Home & more",
+		"/new?a=1&b=2": "New",
+		"/same":        "New",
+		"/hidden":      "Hidden",
+	}; fmt.Sprint(titles) != fmt.Sprint(want) {
 		t.Errorf("%s: %v, want %v", path, titles, want)
 	}
 }
@@ -191,7 +216,8 @@ func checkDocuments(t *testing.T, path, site string, lines, want int) {
 			ids[d.Index.ID] = true
 			continue
 		}
-		if ids[d.ID] != (lines == 2) || !strings.HasPrefix(d.URL, site) || d.Host != "127.0.0.1" || d.Title == "" || d.Timestamp == 0 {
+		if ids[d.ID] != (lines == 2) || !strings.HasPrefix(d.URL, site) || d.Host != "127.0.0.1" ||
+			d.Title == "" || d.Timestamp == 0 {
 			t.Errorf("%s: %s", path, line)
 		}
 	}
@@ -230,22 +256,29 @@ func checkCollection(t *testing.T, path string, entries []archive.Entry, whole b
 		}
 	}
 	var digest struct{ Path, Hash string }
-	for name, into := range map[string]any{"datapackage.json": &about, "datapackage-digest.json": &digest} {
+	for name, into := range map[string]any{
+		"datapackage.json":        &about,
+		"datapackage-digest.json": &digest,
+	} {
 		if err := json.Unmarshal(content[name], into); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	if about.Profile != "data-package" || about.WACZVersion != "1.1.1" || about.Title != "A title" || about.MainPageURL == "" || len(about.Resources) != len(content)-2 || digest.Hash != hash(content["datapackage.json"]) {
+	if about.Profile != "data-package" || about.WACZVersion != "1.1.1" || about.Title != "A title" ||
+		about.MainPageURL == "" || len(about.Resources) != len(content)-2 ||
+		digest.Hash != hash(content["datapackage.json"]) {
 		t.Errorf("%+v, %+v", about, digest)
 	}
 	for _, r := range about.Resources {
-		if b := content[r.Path]; r.Hash != hash(b) || r.Bytes != len(b) || r.Name != strings.ToLower(filepath.Base(r.Path)) {
+		if b := content[r.Path]; r.Hash != hash(b) || r.Bytes != len(b) ||
+			r.Name != strings.ToLower(filepath.Base(r.Path)) {
 			t.Errorf("%+v is %d bytes, %s", r, len(b), hash(b))
 		}
 	}
 	checkBlocks(t, content, methods, entries, whole)
 	pages := strings.Split(strings.TrimSpace(string(content["pages/pages.jsonl"])), "\n")
-	if len(pages) != 5 || !strings.Contains(pages[0], `"format":"json-pages-1.0"`) || !strings.Contains(string(content["pages/pages.jsonl"]), `"text":"`) {
+	if len(pages) != 5 || !strings.Contains(pages[0], `"format":"json-pages-1.0"`) ||
+		!strings.Contains(string(content["pages/pages.jsonl"]), `"text":"`) {
 		t.Errorf("pages: %q", pages)
 	}
 }
@@ -256,10 +289,17 @@ func hash(b []byte) string {
 }
 
 // checkBlocks reads the index of a collection by its blocks, and each record that it names.
-func checkBlocks(t *testing.T, content map[string][]byte, methods map[string]uint16, entries []archive.Entry, whole bool) {
+func checkBlocks(
+	t *testing.T,
+	content map[string][]byte,
+	methods map[string]uint16,
+	entries []archive.Entry,
+	whole bool,
+) {
 	t.Helper()
 	blocks := strings.Split(strings.TrimSpace(string(content["indexes/index.idx"])), "\n")
-	if len(blocks) != 2 || !strings.HasPrefix(blocks[0], `!meta 0 {"format": "cdxj-gzip-1.0"`) || methods["indexes/index.cdx.gz"] != zip.Store {
+	if len(blocks) != 2 || !strings.HasPrefix(blocks[0], `!meta 0 {"format": "cdxj-gzip-1.0"`) ||
+		methods["indexes/index.cdx.gz"] != zip.Store {
 		t.Fatalf("%q", blocks)
 	}
 	packed, err := gzip.NewReader(bytes.NewReader(content["indexes/index.cdx.gz"]))

@@ -60,7 +60,8 @@ func wrongClock(f *trial) {
 		now := time.Now()
 		f.moveClock(n, wall, 0)
 		f.excuses = append(f.excuses, at("clock of "+n.name+" goes to "+wall.String(), now))
-		f.Logf("%s: the clock of %s goes to %v at %d pages", now.Format("15:04:05.000"), n.name, wall, f.web.Progress())
+		f.Logf("%s: the clock of %s goes to %v at %d pages", now.Format("15:04:05.000"), n.name, wall,
+			f.web.Progress())
 	}
 	jump(offs[0])
 	f.crawlTo(0.1, 0.2)
@@ -139,7 +140,8 @@ func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
 	if overlooked == 0 {
 		return
 	}
-	f.Logf("%d requests came from a node that could not know yet; with them %d came too soon and %d overlapped, without %d and %d",
+	f.Logf("%d requests came from a node that could not know yet; with them %d came too soon "+
+		"and %d overlapped, without %d and %d",
 		overlooked, report.TooSoon, report.Overlaps, soon, overlaps)
 	report.TooSoon, report.Overlaps, report.SmallestGap = soon, overlaps, smallest
 	f.f.gap = smallest

@@ -47,7 +47,8 @@ func flippedBit(f *trial) {
 	if strings.Contains(out, "SIGBUS") || strings.Contains(out, "goroutine ") {
 		f.Errorf("%s crashed on %s instead of refusing it:\n%s", n.name, file, out)
 	}
-	if code := n.cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(out, filepath.Base(file)) && !strings.Contains(out, n.dir) {
+	if code := n.cmd.ProcessState.ExitCode(); code != 3 ||
+		!strings.Contains(out, filepath.Base(file)) && !strings.Contains(out, n.dir) {
 		f.Errorf("%s: exit code %d, want 3 and the name of %s:\n%s", n.name, code, file, out)
 	}
 }
@@ -57,7 +58,8 @@ func (f *trial) flip(n *node) string {
 	f.Helper()
 	var files []string
 	err := filepath.WalkDir(n.dir, func(path string, d fs.DirEntry, err error) error {
-		if name := d.Name(); err == nil && (strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".sst") || name == "MANIFEST") {
+		if name := d.Name(); err == nil &&
+			(strings.HasSuffix(name, ".mem") || strings.HasSuffix(name, ".sst") || name == "MANIFEST") {
 			files = append(files, path)
 		}
 		return err
@@ -145,7 +147,9 @@ func TestDiskFillsUp(t *testing.T) {
 	needsRoot(t)
 	t.Parallel()
 	f := newTrial(t, &scenario{name: "disk-fills-up"}, testSeed(t))
-	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestDiskFillsUp$'", f.seed)
+	t.Logf(
+		"repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestDiskFillsUp$'",
+		f.seed)
 	f.add().ready()
 	f.add().ready()
 	n := f.c.place("--dns", f.srv.Doors[2].String(), "--join", f.c.nodes[0].gossip)
@@ -197,8 +201,11 @@ func TestStartOnAFullDisk(t *testing.T) {
 		n.dir = filepath.Join(disk, n.name)
 		n.start()
 		code, out := n.exit(t, 30*time.Second), tail(n.log, 40)
-		if code != 6 || !strings.Contains(out, "space") || strings.Contains(out, "goroutine ") || strings.Contains(out, "SIGBUS") {
-			t.Errorf("exit code %d on a disk of %d MiB, %d of them free, want 6 and a message that says space:\n%s", code, tc.size>>20, tc.left>>20, out)
+		if code != 6 || !strings.Contains(out, "space") || strings.Contains(out, "goroutine ") ||
+			strings.Contains(out, "SIGBUS") {
+			t.Errorf(
+				"exit code %d on a disk of %d MiB, %d of them free, want 6 and a message that says space:\n%s",
+				code, tc.size>>20, tc.left>>20, out)
 		}
 	}
 }
@@ -222,7 +229,8 @@ func TestDataThatCannotBeUsed(t *testing.T) {
 		t.Helper()
 		n.start()
 		code, out := n.exit(t, 30*time.Second), tail(n.log, 10)
-		if code != 3 || !strings.Contains(out, word) || !strings.Contains(out, n.dir) || strings.Contains(out, "goroutine ") {
+		if code != 3 || !strings.Contains(out, word) || !strings.Contains(out, n.dir) ||
+			strings.Contains(out, "goroutine ") {
 			t.Errorf("exit code %d, want 3 and a message with %q and the directory:\n%s", code, word, out)
 		}
 	}
@@ -283,10 +291,14 @@ func TestDataDirectoryOfAnotherCluster(t *testing.T) {
 	other := newCluster(t, "--allow-net", "127.0.0.0/8", "--cluster", "other")
 	other.addReady(1)
 	other.stop()
-	code, stdout, stderr := run(t, "", "start", "--name", "n1", "--data-dir", other.nodes[0].dir, "--allow-net", "127.0.0.0/8",
-		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--join", c.nodes[0].gossip)
-	if code <= 0 || !strings.Contains(stderr, `"other"`) || !strings.Contains(stderr, other.nodes[0].dir) {
-		t.Errorf("exit code %d, want an error that names the directory and its cluster\n%s%s", code, stdout, stderr)
+	code, stdout, stderr := run(t, "", "start", "--name", "n1", "--data-dir", other.nodes[0].dir,
+		"--allow-net", "127.0.0.0/8",
+		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--join",
+		c.nodes[0].gossip)
+	if code <= 0 || !strings.Contains(stderr, `"other"`) ||
+		!strings.Contains(stderr, other.nodes[0].dir) {
+		t.Errorf("exit code %d, want an error that names the directory and its cluster\n%s%s", code,
+			stdout, stderr)
 	}
 	alone(t, c.nodes[0])
 	c.stop()

@@ -44,7 +44,8 @@ func loopDisk(t *testing.T, path, image string, bytes int64) {
 	if err := os.Truncate(image, bytes); err != nil {
 		t.Fatal(err)
 	}
-	system(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-e", "remount-ro", image)
+	system(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-e",
+		"remount-ro", image)
 	system(t, "mount", "-o", "loop", image, path)
 	t.Cleanup(func() { system(t, "umount", path) })
 }
@@ -119,7 +120,8 @@ func fullDiskElsewhere(f *trial) {
 	f.saysOfDisk(ill, "disk_full", "low_disk")
 	f.Logf("%d seeds were not acknowledged", len(refused))
 	if hosts, after, _ := f.begunAfter(ill, filled, full); after > hosts && *faultRuns > 0 {
-		f.Errorf("%s began %d requests at %d hosts when its disk stored no more, promised: one each", ill.name, after, hosts)
+		f.Errorf("%s began %d requests at %d hosts when its disk stored no more, promised: one each",
+			ill.name, after, hosts)
 	}
 
 	asked := time.Now()
@@ -146,7 +148,8 @@ func frozenDiskElsewhere(f *trial) {
 	f.lossElsewhere(ill, true)
 	refused := f.give(f.living(ill), seeds[len(seeds)/2:])
 	if _, _, last := f.begunAfter(ill, frozen, frozen); last > findsOut && *faultRuns > 0 {
-		f.Errorf("%s began a request %v after its disk was frozen, promised: %v", ill.name, last, findsOut)
+		f.Errorf("%s began a request %v after its disk was frozen, promised: %v", ill.name, last,
+			findsOut)
 	}
 
 	asked := time.Now()
@@ -184,7 +187,9 @@ func (f *trial) begunAfter(n *node, ill, dead time.Time) (hosts, after int, last
 			at[r.Host] = true
 		}
 	}
-	f.Logf("%s was at %d hosts when its disk fell ill, and began %d requests when that stored nothing more, the last %v after that", n.name, len(at), after, last.Round(time.Millisecond))
+	f.Logf("%s was at %d hosts when its disk fell ill, "+
+		"and began %d requests when that stored nothing more, the last %v after that",
+		n.name, len(at), after, last.Round(time.Millisecond))
 	f.unstored = len(at) + after
 	return len(at), after, last
 }
@@ -213,7 +218,8 @@ func (f *trial) lossElsewhere(ill *node, frozen bool) {
 			return fmt.Sprintf("%s still counts on %s: %+v, %v", other.name, victim.name, s.Cluster, err)
 		}
 		if away := f.bothAway(other, victim, ill, frozen); s.Ring.Served+away != s.Ring.Partitions {
-			return fmt.Sprintf("%s says that %d of %d partitions are served, and %d cannot be: %+v", other.name, s.Ring.Served, s.Ring.Partitions, away, s.Cluster)
+			return fmt.Sprintf("%s says that %d of %d partitions are served, and %d cannot be: %+v",
+				other.name, s.Ring.Served, s.Ring.Partitions, away, s.Cluster)
 		}
 		return ""
 	})
@@ -241,7 +247,8 @@ func (f *trial) bothAway(other, dead, ill *node, frozen bool) (count int) {
 		away[known.ID] = known.Name == dead.name || known.Name == ill.name
 	}
 	for _, p := range r.Partitions {
-		if p.State == "offline" && len(p.InSync) > 0 && !slices.ContainsFunc(p.InSync, func(id string) bool { return !away[id] }) {
+		if p.State == "offline" && len(p.InSync) > 0 &&
+			!slices.ContainsFunc(p.InSync, func(id string) bool { return !away[id] }) {
 			count++
 		}
 	}
@@ -277,7 +284,8 @@ func (f *trial) healed(since time.Time, what string, ill *node, refused []string
 	f.Helper()
 	heal()
 	// What was answered while the disk stored nothing may be fetched again.
-	f.excuses = append(f.excuses, disturbance{what + " of " + ill.name, since.Add(-commitWindow), time.Now()})
+	f.excuses = append(f.excuses,
+		disturbance{what + " of " + ill.name, since.Add(-commitWindow), time.Now()})
 	for _, n := range f.c.nodes {
 		select {
 		case <-n.done:

@@ -53,7 +53,8 @@ func failingDisk(f *trial) {
 	})
 	select {
 	case <-n.done: // the disk has lost what was acknowledged, and the store says which
-		if code, out := n.cmd.ProcessState.ExitCode(), tail(n.log, 10); code != 3 || !strings.Contains(out, n.dir) {
+		if code, out := n.cmd.ProcessState.ExitCode(), tail(n.log, 10); code != 3 ||
+			!strings.Contains(out, n.dir) {
 			f.Errorf("exit code %d, want 3 and the name of what is damaged:\n%s", code, out)
 		}
 	default:
@@ -65,8 +66,10 @@ func failingDisk(f *trial) {
 func (f *trial) failed(n *node, since time.Time, words ...string) {
 	f.Helper()
 	code := n.exit(f.T, failsWithin)
-	f.Logf("%s ended with exit code %d %.1f s after its disk had failed", n.name, code, time.Since(since).Seconds())
-	f.excuses = append(f.excuses, disturbance{"failed disk of " + n.name, since.Add(-commitWindow), time.Now().Add(time.Second)})
+	f.Logf("%s ended with exit code %d %.1f s after its disk had failed", n.name, code,
+		time.Since(since).Seconds())
+	f.excuses = append(f.excuses,
+		disturbance{"failed disk of " + n.name, since.Add(-commitWindow), time.Now().Add(time.Second)})
 	out := lastWords(n.log)
 	says := false
 	for _, w := range words {
@@ -82,7 +85,8 @@ func (f *trial) repaired() {
 	f.Helper()
 	system(f.T, "umount", f.disk)
 	// 1 and 2 say that there was something to repair.
-	if out, err := exec.Command("e2fsck", "-f", "-y", f.image).CombinedOutput(); err != nil && !strings.Contains(string(out), "FILE SYSTEM WAS MODIFIED") {
+	if out, err := exec.Command("e2fsck", "-f", "-y", f.image).CombinedOutput(); err != nil &&
+		!strings.Contains(string(out), "FILE SYSTEM WAS MODIFIED") {
 		f.Fatalf("e2fsck: %v\n%s", err, out)
 	}
 	system(f.T, "mount", "-o", "loop", f.image, f.disk)

@@ -36,7 +36,8 @@ func sameName(f *trial) {
 	}
 	for _, other := range f.c.living() {
 		if lines := f.linesOf(other, "its id is in use"); other != n && lines > 0 {
-			f.Errorf("%s has %d lines in its log about an id that is in use twice: the copy has gossiped before it asked", other.name, lines)
+			f.Errorf("%s has %d lines in its log about an id that is in use twice: "+
+				"the copy has gossiped before it asked", other.name, lines)
 		}
 	}
 
@@ -80,7 +81,8 @@ func (f *trial) refused(n *node, code int, word string) {
 	f.Helper()
 	started := time.Now()
 	if got := n.exit(f.T, duplicateWithin); got != code || !strings.Contains(tail(n.log, 5), word) {
-		f.Errorf("exit code %d, want %d and a message that names %q:\n%s", got, code, word, tail(n.log, 20))
+		f.Errorf("exit code %d, want %d and a message that names %q:\n%s", got, code, word,
+			tail(n.log, 20))
 	}
 	f.Logf("%s ended after %v", n.name, time.Since(started).Round(10*time.Millisecond))
 	for _, r := range f.trail.requests() {

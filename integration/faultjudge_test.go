@@ -31,7 +31,8 @@ func (f *trial) judge() {
 	f.f.late = len(late)
 	// A disk that stalls holds completions up for longer than the window.
 	if forgiven := f.forgiven(report.Pages); len(late) > forgiven {
-		f.Errorf("%d pages had been done and were fetched again, more than %d:\n%s", len(late), forgiven, listed(late))
+		f.Errorf("%d pages had been done and were fetched again, more than %d:\n%s", len(late), forgiven,
+			listed(late))
 	}
 	f.measure(requests)
 	f.Logf("%s", f.f)
@@ -60,7 +61,8 @@ func (f *trial) measure(requests []simweb.Request) {
 	for _, l := range f.lost {
 		o := takeoverOf(requests, f.door(l.node), l.when, f.delay)
 		if o.hosts > 0 {
-			f.Logf("%s was at %d hosts when it was lost; the first had another node after %v, the last after %v",
+			f.Logf(
+				"%s was at %d hosts when it was lost; the first had another node after %v, the last after %v",
 				l.node.name, o.hosts, o.first.Round(time.Millisecond), o.last.Round(time.Millisecond))
 		}
 		f.f.takeover, f.f.slowest = max(f.f.takeover, o.first), max(f.f.slowest, o.last)
@@ -73,11 +75,14 @@ func (f *trial) measure(requests []simweb.Request) {
 // strict judges shares and times.
 func (f *trial) strict() {
 	f.Helper()
-	if most := f.scenario.duplicates*float64(f.f.reachable) + float64(f.unstored); float64(f.f.duplicates) > most {
-		f.Errorf("%d pages (%.2f %%) were fetched twice, at most %.0f are promised", f.f.duplicates, f.f.share(), most)
+	if most := f.scenario.duplicates*float64(f.f.reachable) +
+		float64(f.unstored); float64(f.f.duplicates) > most {
+		f.Errorf("%d pages (%.2f %%) were fetched twice, at most %.0f are promised", f.f.duplicates,
+			f.f.share(), most)
 	}
 	if promised := f.scenario.takeover + f.delay; f.scenario.takeover > 0 && f.f.takeover > promised {
-		f.Errorf("the first request to a lost node's hosts came after %v, promised: %v", f.f.takeover, promised)
+		f.Errorf("the first request to a lost node's hosts came after %v, promised: %v", f.f.takeover,
+			promised)
 	}
 	if f.scenario.pause > 0 && f.f.pause > f.scenario.pause {
 		f.Errorf("there was no request for %v, at most %v is promised", f.f.pause, f.scenario.pause)
@@ -92,7 +97,8 @@ type lostLink struct {
 }
 
 func (l lostLink) String() string {
-	return fmt.Sprintf("%s, answered to %d at %s, leads to %s", l.from.URL, l.from.Door+1, l.from.End.Format("15:04:05.000"), l.to)
+	return fmt.Sprintf("%s, answered to %d at %s, leads to %s", l.from.URL, l.from.Door+1,
+		l.from.End.Format("15:04:05.000"), l.to)
 }
 
 // lostLinks finds where the missing pages should have come from.
@@ -129,12 +135,16 @@ func (f *trial) story() string {
 	return strings.Join(parts, "; ")
 }
 
-func (f figures) share() float64 { return 100 * float64(f.duplicates) / float64(max(f.reachable, 1)) }
+func (f figures) share() float64 {
+	return 100 * float64(f.duplicates) / float64(max(f.reachable, 1))
+}
 
 func (f figures) String() string {
-	return fmt.Sprintf("%d pages, %d missing, %d fetched twice (%.2f %%), %d of these long done; smallest gap %v of %v; take-over %v, last host %v; longest pause %v",
+	return fmt.Sprintf("%d pages, %d missing, %d fetched twice (%.2f %%), %d of these long done; "+
+		"smallest gap %v of %v; take-over %v, last host %v; longest pause %v",
 		f.reachable, f.missing, f.duplicates, f.share(), f.late, f.gap.Round(time.Millisecond), f.delay,
-		f.takeover.Round(time.Millisecond), f.slowest.Round(time.Millisecond), f.pause.Round(time.Millisecond))
+		f.takeover.Round(time.Millisecond), f.slowest.Round(time.Millisecond),
+		f.pause.Round(time.Millisecond))
 }
 
 // soakScenario runs a scenario many times, with a new seed each, and appends one
@@ -166,7 +176,8 @@ const faultsHead = `# Faults
 Five real processes crawl a synthetic web in which every page has one way to it, while a fault strikes at a random moment;
 judged at the web server's side. Worst figures of all runs: pages missing at the end, pages fetched twice, the smallest
 gap between two requests to one host as a share of the promised one, the time until the first and until the last of a
-lost node's hosts had another node, the longest time without any request. Appended by ` + "`make soak`" + `, or
+lost node's hosts had another node, the longest time without any request. Appended by ` + "`make soak`" +
+	`, or
 
     go test ./integration -count=1 -timeout 12h -v -run '^Test(Faults|Netns)$' -faults 20
 
@@ -183,9 +194,17 @@ func figure(d time.Duration) string {
 }
 
 // appendFaults writes one row of docs/results/faults.md.
-func appendFaults(t *testing.T, name string, runs, failed int, worst figures, share, tight float64) {
+func appendFaults(
+	t *testing.T,
+	name string,
+	runs, failed int,
+	worst figures,
+	share, tight float64,
+) {
 	t.Helper()
-	appendResult(t, "faults.md", faultsHead, fmt.Sprintf("%s | %d | %d | %d | %.2f | %.3f | %s | %s | %s |", name, runs, failed, worst.missing, share, tight,
+	appendResult(t, "faults.md", faultsHead, fmt.Sprintf(
+		"%s | %d | %d | %d | %.2f | %.3f | %s | %s | %s |", name, runs, failed, worst.missing, share,
+		tight,
 		figure(worst.takeover), figure(worst.slowest), figure(worst.pause)))
 }
 
@@ -199,7 +218,8 @@ func (f *trial) dump() {
 			f.Logf("%s: %v", n.name, err)
 			continue
 		}
-		f.Logf("%s says:\ncluster %s\nring %s\ncrawl %s\nfrontier %s\n%s", n.name, s.Cluster, s.Ring, s.Crawl, s.Frontier, unconverged(n))
+		f.Logf("%s says:\ncluster %s\nring %s\ncrawl %s\nfrontier %s\n%s", n.name, s.Cluster, s.Ring,
+			s.Crawl, s.Frontier, unconverged(n))
 	}
 }
 
@@ -216,5 +236,6 @@ func unconverged(n *node) string {
 			odd = append(odd, fmt.Sprint(p))
 		}
 	}
-	return fmt.Sprintf("%d partitions are not with their owner, such as\n%s", len(odd), strings.Join(odd[:min(8, len(odd))], "\n"))
+	return fmt.Sprintf("%d partitions are not with their owner, such as\n%s", len(odd),
+		strings.Join(odd[:min(8, len(odd))], "\n"))
 }

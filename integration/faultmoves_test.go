@@ -7,7 +7,8 @@ import (
 	"crawlnode/simweb"
 )
 
-// This file kills nodes while queued URLs are moved to better bands (docs/decisions/0220-order-of-the-queue.md).
+// This file kills nodes while queued URLs are moved to better bands
+// (docs/decisions/0220-order-of-the-queue.md).
 
 // forMoves makes a web whose crawl takes so long that links are counted and URLs are moved.
 func forMoves(c *simweb.Config) {
@@ -19,8 +20,8 @@ func forMoves(c *simweb.Config) {
 // moved is how many URLs a node has moved since its start.
 func (n *node) moved() int { return int(n.metric("crawlnode_urls_raised_total")) }
 
-// killWhileMoving kills a node that is moving URLs, and starts it again; then one more, for good. What was moved is neither lost nor
-// fetched twice.
+// killWhileMoving kills a node that is moving URLs, and starts it again; then one more, for good.
+// What was moved is neither lost nor fetched twice.
 func killWhileMoving(f *trial) {
 	victim := f.c.nodes[0]
 	until(f.T, time.Minute, func() string {

@@ -36,7 +36,8 @@ func TestNameResolvesLate(t *testing.T) {
 	for _, n := range c.nodes {
 		// A mount over /etc/hosts in a namespace of its own; the name servers of the machine are
 		// not queried.
-		n.wrap = []string{"unshare", "-m", "sh", "-c", `mount --bind "$0" /etc/hosts && exec env GODEBUG=netdns=go "$@"`, hosts}
+		n.wrap = []string{"unshare", "-m", "sh", "-c",
+			`mount --bind "$0" /etc/hosts && exec env GODEBUG=netdns=go "$@"`, hosts}
 		n.flags = []string{"--join", join}
 	}
 	n1.start()
@@ -60,8 +61,10 @@ func TestNameResolvesLate(t *testing.T) {
 		return func() string {
 			for _, n := range c.nodes {
 				s, err := n.status()
-				if err != nil || s.explains("join_address_wrong") != wrong || s.explains("join_address_silent") != silent {
-					return fmt.Sprintf("%s: health %+v, %v; want wrong %v, silent %v", n.name, s.Cluster.Health, err, wrong, silent)
+				if err != nil || s.explains("join_address_wrong") != wrong ||
+					s.explains("join_address_silent") != silent {
+					return fmt.Sprintf("%s: health %+v, %v; want wrong %v, silent %v", n.name, s.Cluster.Health,
+						err, wrong, silent)
 				}
 			}
 			return ""
@@ -79,7 +82,9 @@ func TestNameResolvesLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, addr := range []string{n1.http, late} {
-			if told := strings.Count(string(text), "addr="+addr) + strings.Count(string(text), `"addr":"`+addr); told > 1 || told == 0 && n == n1 { // n2 may have had less than the ten seconds
+			// n2 may have had less than the ten seconds
+			if told := strings.Count(string(text), "addr="+addr) +
+				strings.Count(string(text), `"addr":"`+addr); told > 1 || told == 0 && n == n1 {
 				t.Errorf("%s has %d lines about %s, want one:\n%s", n.name, told, addr, tail(n.log, 20))
 			}
 		}

@@ -175,10 +175,12 @@ func hostileBytes(f *trial) {
 				limit *= 3
 			}
 			if used-before[i] > limit {
-				f.Errorf("%s has grown by %d MiB in the second wave, more than %d", n.name, (used-before[i])>>20, limit>>20)
+				f.Errorf("%s has grown by %d MiB in the second wave, more than %d", n.name,
+					(used-before[i])>>20, limit>>20)
 			}
 			if !raceDetector && used > hostileMemory*5/4 {
-				f.Errorf("%s has %d MiB of anonymous memory, its target is %d", n.name, used>>20, hostileMemory>>20)
+				f.Errorf("%s has %d MiB of anonymous memory, its target is %d", n.name, used>>20,
+					hostileMemory>>20)
 			}
 		}
 	}
@@ -277,7 +279,8 @@ func hugeCalls() []byte {
 		} {
 			_ = fields.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // as above
 		}
-		_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true})
+		_ = framer.WriteHeaders(
+			http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true})
 		_ = framer.WriteData(stream, false, message)
 		stream += 2
 	}
@@ -301,6 +304,7 @@ func tiny(ctx context.Context, random *rand.Rand, n *node) {
 		if i%1000 == 0 && ctx.Err() != nil {
 			return
 		}
-		_, _ = conn.Write([]byte{byte(random.IntN(16)), byte(random.Uint32()), byte(random.Uint32())}) // what is lost is lost
+		// what is lost is lost
+		_, _ = conn.Write([]byte{byte(random.IntN(16)), byte(random.Uint32()), byte(random.Uint32())})
 	}
 }

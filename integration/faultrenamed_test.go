@@ -11,7 +11,16 @@ import (
 // renamed are faults of addresses and names, between nodes that know each other by
 // names.
 var renamed = []scenario{
-	{name: "address-taken-over", instead: []string{"case address-taken", "case address-kept"}, lab: true, named: true, nodes: 3, duplicates: 0.02, shape: long, act: addressTakenOver},
+	{
+		name:       "address-taken-over",
+		instead:    []string{"case address-taken", "case address-kept"},
+		lab:        true,
+		named:      true,
+		nodes:      3,
+		duplicates: 0.02,
+		shape:      long,
+		act:        addressTakenOver,
+	},
 	{name: "moved-with-its-name", quick: true, lab: true, named: true, nodes: 3, duplicates: 0.02, shape: short, act: movedWithItsName},
 }
 
@@ -42,7 +51,8 @@ func addressTakenOver(f *trial) {
 	right := time.Now()
 	f.excuses = append(f.excuses, at("the way back", right))
 	f.whole(wholeWithin)
-	f.Logf("all copies are there %v after the names were right", time.Since(right).Round(100*time.Millisecond))
+	f.Logf("all copies are there %v after the names were right",
+		time.Since(right).Round(100*time.Millisecond))
 	f.lost = nil // all are back
 	f.destroy(b)
 }
@@ -66,7 +76,8 @@ func movedWithItsName(f *trial) {
 	before := f.members(n)
 	f.kill(n)
 	f.wait(0, 2*time.Second)
-	at, elsewhere := f.lab.add(), f.lab.add() // in this order: the copy is node 4, so its door is the fourth
+	// in this order: the copy is node 4, so its door is the fourth
+	at, elsewhere := f.lab.add(), f.lab.add()
 	f.names.serve(f.T, at)
 	f.names.serve(f.T, elsewhere)
 	f.names.lead(f.nameOf(n), f.lab.addr(elsewhere))
@@ -74,7 +85,8 @@ func movedWithItsName(f *trial) {
 	n.start()
 	began := time.Now()
 	f.c.converged(memberAgainWithin)
-	f.Logf("%s is a member at its new address after %v", n.name, time.Since(began).Round(100*time.Millisecond))
+	f.Logf("%s is a member at its new address after %v", n.name,
+		time.Since(began).Round(100*time.Millisecond))
 	if after := f.members(n); !slices.Equal(before, after) {
 		f.Errorf("after the move the members are %v, they were %v", after, before)
 	}

@@ -89,19 +89,23 @@ func (f *trial) stall(n *node, d time.Duration) (r stalled) {
 	until(f.T, 30*time.Second, func() string {
 		look()
 		s, err := n.status()
-		if err != nil || s.Ring.UnderReplicated != 0 || !s.Ring.Converged || last.Ring.UnderReplicated != 0 || last.Ring.SingleCopy.Partitions != 0 {
+		if err != nil || s.Ring.UnderReplicated != 0 || !s.Ring.Converged ||
+			last.Ring.UnderReplicated != 0 || last.Ring.SingleCopy.Partitions != 0 {
 			return fmt.Sprintf("after a stall of %v of %s: %+v, %v", d, n.name, last.Ring, err)
 		}
 		o, err := other.status()
-		if view = o.Ring.View; err != nil || view != s.Ring.View || !o.Ring.Converged || o.Cluster.Members.Alive != len(f.c.living()) {
-			return fmt.Sprintf("after a stall of %v %s is at view %d, %s at %d", d, n.name, s.Ring.View, other.name, view)
+		if view = o.Ring.View; err != nil || view != s.Ring.View || !o.Ring.Converged ||
+			o.Cluster.Members.Alive != len(f.c.living()) {
+			return fmt.Sprintf("after a stall of %v %s is at view %d, %s at %d", d, n.name, s.Ring.View,
+				other.name, view)
 		}
 		return ""
 	})
 	r.whole, r.excluded = time.Since(since), view != seen.Ring.View
 	r.copied = last.Ring.Repair.CopiedTotal - before.Ring.Repair.CopiedTotal
 	r.caughtUp = last.Ring.Repair.CaughtUpTotal - before.Ring.Repair.CaughtUpTotal
-	f.Logf("%s stalled for %v: one copy for %.1f s at the most, whole %.1f s after it; %d whole copies, %d caught up; view %d",
+	f.Logf("%s stalled for %v: one copy for %.1f s at the most, whole %.1f s after it; "+
+		"%d whole copies, %d caught up; view %d",
 		n.name, d, r.single.Seconds(), r.whole.Seconds(), r.copied, r.caughtUp, view)
 	return r
 }
@@ -116,18 +120,22 @@ func replicaSleeps(stalls ...time.Duration) func(*trial) {
 			// After three seconds of silence the others write down what it misses, after five they
 			// exclude it. On a machine that is busy with other things a stall may last longer in
 			// their ears, or shorter: then another one shows what one of this length costs.
-			for more := 3; *faultRuns == 0 && d < 5*time.Second && more > 0 && (r.excluded || r.caughtUp == 0); more-- {
+			for more := 3; *faultRuns == 0 && d < 5*time.Second && more > 0 &&
+				(r.excluded || r.caughtUp == 0); more-- {
 				f.Logf("a stall of %v: excluded %v, %d caught up: once more", d, r.excluded, r.caughtUp)
 				r = f.stall(f.pick(), d)
 			}
 			if r.single > slack(singleCopyWithin) {
-				f.Errorf("after a stall of %v there was one copy for %v, %v are promised", d, r.single, singleCopyWithin)
+				f.Errorf("after a stall of %v there was one copy for %v, %v are promised", d, r.single,
+					singleCopyWithin)
 			}
 			if d > 5*time.Second && !r.shown {
 				f.Errorf("the status did not tell of one copy in a stall of %v", d)
 			}
-			if d < 5*time.Second && (r.excluded && *faultRuns > 0 || !r.excluded && (r.copied > 0 || r.caughtUp == 0 && d > 3500*time.Millisecond)) {
-				f.Errorf("a stall of %v cost %d whole copies; %d were caught up; excluded %v", d, r.copied, r.caughtUp, r.excluded)
+			if d < 5*time.Second && (r.excluded && *faultRuns > 0 ||
+				!r.excluded && (r.copied > 0 || r.caughtUp == 0 && d > 3500*time.Millisecond)) {
+				f.Errorf("a stall of %v cost %d whole copies; %d were caught up; excluded %v", d, r.copied,
+					r.caughtUp, r.excluded)
 			}
 		}
 		for _, n := range f.c.living() {
@@ -191,7 +199,8 @@ func TestCopiesComeAndGo(t *testing.T) {
 		r.c.nodes[2].signal(syscall.SIGCONT)
 		until(t, 2*time.Minute, func() string {
 			look()
-			if s, err := r.c.nodes[2].status(); err != nil || s.Cluster.Members.Alive != 3 || !s.Ring.Converged || s.Ring.UnderReplicated > 0 {
+			if s, err := r.c.nodes[2].status(); err != nil || s.Cluster.Members.Alive != 3 ||
+				!s.Ring.Converged || s.Ring.UnderReplicated > 0 {
 				return fmt.Sprintf("the stopped node is not back: %+v, %v", s.Ring, err)
 			}
 			return ""
@@ -212,7 +221,9 @@ func TestCopiesComeAndGo(t *testing.T) {
 		return ""
 	})
 	r.noneDead()
-	t.Logf("disks of %v MB had %v MB at most, and %v MB in the end; %d MB waited to be deleted at most", megabytes(before), megabytes(most), megabytes(left), dead>>20)
+	t.Logf(
+		"disks of %v MB had %v MB at most, and %v MB in the end; %d MB waited to be deleted at most",
+		megabytes(before), megabytes(most), megabytes(left), dead>>20)
 	r.c.stop()
 }
 

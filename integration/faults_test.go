@@ -22,32 +22,37 @@ import (
 
 // faultRuns is how often `make nightly` and `make soak` run each scenario. Without it TestFaults
 // runs the quick ones once.
-var faultRuns = flag.Int("faults", 0, "run every fault scenario this many times and append the figures to docs/results/faults.md")
+var faultRuns = flag.Int("faults", 0,
+	"run every fault scenario this many times and append the figures to docs/results/faults.md")
 
 // scenario is a fault that strikes a cluster while it crawls a thin web.
 type scenario struct {
 	name  string
 	quick bool // runs in every check
-	// instead are quick tests of the same fault, when it is not quick itself: quickTest says how they are named.
+	// instead are quick tests of the same fault, when it is not quick itself: quickTest says how they
+	// are named.
 	instead []string
 
 	shape func(*simweb.Config) // changes the web; nil: the usual one
 	flags []string             // of every node, beside the usual ones
 	act   func(*trial)         // the fault; returns when all of it is done
 
-	nodes      int           // at the start; 0: as many as size says
-	lab        bool          // each node has a network namespace of its own
-	clocks     bool          // each node has clocks that act can move
-	named      bool          // with lab: the nodes know each other by names
-	deaf       bool          // proxies stand before the RPC ports
-	ownDisk    int64         // bytes of a file system of its own, of the last of nodes; 0: none has one
-	weakDisk   bool          // that can store less than it says
-	unfenced   bool          // the crawl begins when no node is held up by the fence of its own start
-	unseeded   bool          // act hands the seeds over itself
-	unfinished bool          // the crawl must not end: act judges alone
-	duplicates float64       // most pages fetched twice, as a share, in long runs
-	takeover   time.Duration // the latest first request to a lost node's hosts, in long runs, the delay not counted; 0: not judged
-	pause      time.Duration // longest time without any request, in long runs; 0: not judged
+	nodes  int  // at the start; 0: as many as size says
+	lab    bool // each node has a network namespace of its own
+	clocks bool // each node has clocks that act can move
+	named  bool // with lab: the nodes know each other by names
+	deaf   bool // proxies stand before the RPC ports
+	// bytes of a file system of its own, of the last of nodes; 0: none has one
+	ownDisk    int64
+	weakDisk   bool    // that can store less than it says
+	unfenced   bool    // the crawl begins when no node is held up by the fence of its own start
+	unseeded   bool    // act hands the seeds over itself
+	unfinished bool    // the crawl must not end: act judges alone
+	duplicates float64 // most pages fetched twice, as a share, in long runs
+	// the latest first request to a lost node's hosts, in long runs, the delay not counted; 0: not
+	// judged
+	takeover time.Duration
+	pause    time.Duration // longest time without any request, in long runs; 0: not judged
 }
 
 // doors is how many nodes a trial can distinguish.
@@ -111,8 +116,8 @@ func (s *scenario) run(t *testing.T) {
 	runTrial(t, s, testSeed(t))
 }
 
-// runScenarios runs the scenarios of a list. Those that take long have to be asked for, by -faults or
-// by a seed; TestEveryFaultHasAQuickTest holds what every check has instead.
+// runScenarios runs the scenarios of a list. Those that take long have to be asked for, by -faults
+// or by a seed; TestEveryFaultHasAQuickTest holds what every check has instead.
 func runScenarios(t *testing.T, list []scenario) {
 	var long []string
 	for i := range list {
@@ -142,7 +147,8 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 	if s.lab {
 		test = "TestNetns"
 	}
-	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^%s$/^%s$'", seed, test, s.name)
+	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^%s$/^%s$'",
+		seed, test, s.name)
 	f := newTrial(t, s, seed)
 	defer func() { // before the processes end
 		if t.Failed() {
@@ -179,7 +185,8 @@ func size() int {
 func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 	f := &trial{T: t, scenario: s, seed: seed, random: rand.New(rand.NewPCG(seed, 1))}
 	config := simweb.Config{
-		Seed: seed, Hosts: 80, PagesPerHost: 25, Skew: -1, SeedHosts: 30, Thin: true, PageBytes: 2000, Doors: doors,
+		Seed: seed, Hosts: 80, PagesPerHost: 25, Skew: -1, SeedHosts: 30, Thin: true, PageBytes: 2000,
+		Doors: doors,
 		Delay: usualDelay, Redirects: 30, Missing: 20, Private: 30, Gzip: 300, OnRequest: f.trail.note,
 	}
 	if raceDetector {
@@ -205,7 +212,8 @@ func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 	}
 	f.web, f.srv = serveSimwebAt(t, at+":0", config)
 	// Some seed hosts lead to all others, so the scope is the whole domain.
-	f.c = newCluster(t, append([]string{"--allow-net", allow, "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
+	f.c = newCluster(t, append(
+		[]string{"--allow-net", allow, "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
 	// Handing the partitions out takes most of a trial's start: the fewest will do.
 	f.c.flags = append(f.c.flags, "--partitions", "512")
 	return f
@@ -335,7 +343,8 @@ func (c *cluster) namesDead(n *node, s status) string {
 	for _, p := range r.Partitions {
 		for _, id := range append(p.Replicas, p.Owner, p.Holder) {
 			if !living[id] {
-				return fmt.Sprintf("%s: view %d gives partition %d to %q, which is gone", n.name, r.View, p.Partition, id)
+				return fmt.Sprintf("%s: view %d gives partition %d to %q, which is gone", n.name, r.View,
+					p.Partition, id)
 			}
 		}
 	}
@@ -434,7 +443,8 @@ type seedReport struct{ Accepted, Duplicates int }
 // report hands a node seeds.
 func (n *node) report(ctx context.Context, urls []string) (r seedReport, err error) {
 	body := strings.NewReader(strings.Join(urls, "\n") + "\n")
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.http+"/api/v1/seeds", body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.http+"/api/v1/seeds",
+		body)
 	if err != nil {
 		return r, err
 	}

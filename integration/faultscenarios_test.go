@@ -15,28 +15,102 @@ import (
 // that the project promises.
 var scenarios = []scenario{
 	{name: "kill-one", unfenced: true, quick: true, duplicates: 0.005, takeover: 3 * time.Second, act: killOne},
-	{name: "stop-and-continue", instead: []string{"TestOneOfTwoStopped", "fault stop"}, duplicates: 0.01, takeover: 20 * time.Second, shape: long, act: stopAndContinue},
-	{name: "kill-two-restart", instead: []string{"TestKillAllAndStartAgain", "fault kill"}, unfenced: true, duplicates: 0.01, act: killTwoRestart},
+	{
+		name:       "stop-and-continue",
+		instead:    []string{"TestOneOfTwoStopped", "fault stop"},
+		duplicates: 0.01,
+		takeover:   20 * time.Second,
+		shape:      long,
+		act:        stopAndContinue,
+	},
+	{
+		name:       "kill-two-restart",
+		instead:    []string{"TestKillAllAndStartAgain", "fault kill"},
+		unfenced:   true,
+		duplicates: 0.01,
+		act:        killTwoRestart,
+	},
 	{name: "kill-all-restart", instead: []string{"TestKillAllAndStartAgain"}, duplicates: 0.01, act: killAllRestart},
 	{name: "batch-then-kill", quick: true, duplicates: 0.005, unseeded: true, act: batchThenKill},
 	{name: "kill-while-joining", instead: []string{"fault join", "fault kill"}, unfenced: true, duplicates: 0.005, act: killWhileJoining},
-	{name: "rolling-restart", instead: []string{"TestSignalsAtFullSpeed", "fault leave", "fault kill"}, duplicates: 0.005, pause: 5 * time.Second, shape: long, act: rollingRestart},
+	{name: "rolling-restart", instead: []string{"TestSignalsAtFullSpeed", "fault leave",
+		"fault kill"}, duplicates: 0.005, pause: 5 * time.Second, shape: long, act: rollingRestart},
 	{name: "down-to-the-last", instead: []string{"fault lose"}, unfenced: true, duplicates: 0.02, shape: long, act: downToTheLast},
 	{name: "kill-all-but-one", quick: true, unfinished: true, duplicates: 0.01, act: killAllButOne},
-	{name: "old-data-returns", instead: []string{"TestOneOfTwoStopped", "fault kill"}, unfenced: true, duplicates: 0.005, shape: long, act: oldDataReturns},
+	{name: "old-data-returns", instead: []string{"TestOneOfTwoStopped",
+		"fault kill"}, unfenced: true, duplicates: 0.005, shape: long, act: oldDataReturns},
 	{name: "same-name", quick: true, duplicates: 0.01, shape: long, act: sameName},
 	{name: "flipped-bit", instead: []string{"TestDataThatCannotBeUsed", "frontier.TestFlippedBits"}, duplicates: 0.01, act: flippedBit},
 	{name: "wrong-clock", instead: []string{"case clock-ahead", "fault clock"}, clocks: true, duplicates: 0.005, shape: long, act: wrongClock},
-	{name: "paused-machine", instead: []string{"case machine-paused", "fault machine paused"}, clocks: true, duplicates: 0.01, shape: long, act: pausedMachine},
+	{name: "paused-machine", instead: []string{"case machine-paused",
+		"fault machine paused"}, clocks: true, duplicates: 0.01, shape: long, act: pausedMachine},
 	{name: "lost-answers", instead: []string{"fault tear"}, deaf: true, shape: long, act: lostAnswers},
 	{name: "replica-pauses", quick: true, duplicates: 0.01, shape: forSeconds, act: replicaSleeps(4 * time.Second)},
-	{name: "replica-stalls", instead: []string{"case replica-stalls", "fault stall"}, duplicates: 0.01, shape: forMinutes, act: replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute)},
-	{name: "full-disk-elsewhere", instead: []string{"case disk-elsewhere", "fault disk full"}, nodes: 3, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: fullDiskElsewhere},
-	{name: "frozen-disk-elsewhere", instead: []string{"case disk-frozen-elsewhere", "fault disk frozen"}, nodes: 5, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: frozenDiskElsewhere},
-	{name: "read-only-disk", instead: []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"}, nodes: 3, ownDisk: troubledDisk, duplicates: 0.01, shape: forSeconds, act: readOnlyDisk},
-	{name: "failing-disk", instead: []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"}, nodes: 3, ownDisk: troubledDisk, weakDisk: true, duplicates: 0.01, shape: forSeconds, act: failingDisk},
-	{name: "kill-while-moving", quick: true, nodes: 3, unfenced: true, flags: []string{"--priority", "importance=0.6,authority=0.3,depth=0.1"}, duplicates: 0.01, shape: forMoves, act: killWhileMoving},
-	{name: "hostile-bytes", instead: []string{"TestStrangersWhileCrawling"}, shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
+	{
+		name:       "replica-stalls",
+		instead:    []string{"case replica-stalls", "fault stall"},
+		duplicates: 0.01,
+		shape:      forMinutes,
+		act:        replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute),
+	},
+	{
+		name:       "full-disk-elsewhere",
+		instead:    []string{"case disk-elsewhere", "fault disk full"},
+		nodes:      3,
+		ownDisk:    troubledDisk,
+		flags:      briefDrain,
+		unseeded:   true,
+		duplicates: 0.01,
+		shape:      forSeconds,
+		act:        fullDiskElsewhere,
+	},
+	{
+		name:       "frozen-disk-elsewhere",
+		instead:    []string{"case disk-frozen-elsewhere", "fault disk frozen"},
+		nodes:      5,
+		ownDisk:    troubledDisk,
+		flags:      briefDrain,
+		unseeded:   true,
+		duplicates: 0.01,
+		shape:      forSeconds,
+		act:        frozenDiskElsewhere,
+	},
+	{
+		name:       "read-only-disk",
+		instead:    []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"},
+		nodes:      3,
+		ownDisk:    troubledDisk,
+		duplicates: 0.01,
+		shape:      forSeconds,
+		act:        readOnlyDisk,
+	},
+	{
+		name:       "failing-disk",
+		instead:    []string{"fault disk fails", "frontier.TestCloseOnAFailingDisk"},
+		nodes:      3,
+		ownDisk:    troubledDisk,
+		weakDisk:   true,
+		duplicates: 0.01,
+		shape:      forSeconds,
+		act:        failingDisk,
+	},
+	{
+		name:       "kill-while-moving",
+		quick:      true,
+		nodes:      3,
+		unfenced:   true,
+		flags:      []string{"--priority", "importance=0.6,authority=0.3,depth=0.1"},
+		duplicates: 0.01,
+		shape:      forMoves,
+		act:        killWhileMoving,
+	},
+	{
+		name:    "hostile-bytes",
+		instead: []string{"TestStrangersWhileCrawling"},
+		shape:   long,
+		flags:   []string{"--memory", "256MiB"},
+		act:     hostileBytes,
+	},
 }
 
 // long makes a web that takes some 45 s.
@@ -112,7 +186,8 @@ func (f *trial) judgeZombie(door int, stopped, continued, back time.Time) {
 			lost[r.Host] = true
 		}
 		if r.Door == door && lost[r.Host] && r.Start.After(continued) && r.Start.Before(back) {
-			f.Errorf("%v after it was continued, the stopped node asked for %s, which others had taken over", r.Start.Sub(continued), r.URL)
+			f.Errorf("%v after it was continued, the stopped node asked for %s, which others had taken over",
+				r.Start.Sub(continued), r.URL)
 		}
 		if was, ok := last[r.Host]; ok && was != r.Door {
 			flips[r.Host]++
@@ -207,7 +282,8 @@ func downToTheLast(f *trial) {
 	for len(f.c.living()) > 1 {
 		f.destroy(f.pick())
 		f.whole(time.Minute)
-		f.Logf("%s: whole again with %d nodes at %d pages", time.Now().Format("15:04:05.000"), len(f.c.living()), f.web.Progress())
+		f.Logf("%s: whole again with %d nodes at %d pages", time.Now().Format("15:04:05.000"),
+			len(f.c.living()), f.web.Progress())
 	}
 	s, err := f.c.living()[0].status()
 	if err != nil || s.Cluster.Members.Alive != 1 {
@@ -234,7 +310,8 @@ func killAllButOne(f *trial) {
 		case s.Crawl.State == "finished":
 			f.Fatal("the crawl calls itself finished although most of it is lost")
 		case s.Cluster.State != "paused_minority" && s.Ring.Offline == 0:
-			return fmt.Sprintf("%s says neither paused_minority nor that partitions are offline: %+v", survivor.name, s)
+			return fmt.Sprintf("%s says neither paused_minority nor that partitions are offline: %+v",
+				survivor.name, s)
 		case !s.explains("paused_minority", "offline"):
 			return fmt.Sprintf("no reason is given: %+v", s.Cluster.Health)
 		}
@@ -252,7 +329,8 @@ func killAllButOne(f *trial) {
 	// A lease that was good at the kill ends within eight seconds.
 	for _, r := range f.trail.requests() {
 		if r.Start.After(paused.Add(8 * time.Second)) {
-			f.Errorf("%s was asked for %v after the node had said paused_minority", r.URL, r.Start.Sub(paused))
+			f.Errorf("%s was asked for %v after the node had said paused_minority", r.URL,
+				r.Start.Sub(paused))
 			break
 		}
 	}

@@ -119,8 +119,12 @@ func TestOneOfTwoStopped(t *testing.T) {
 		"cut":  {lab: true, strike: cut, back: func(l *lab, _ *node) { l.heal() }},
 		// Nothing of the node arrives any more, not even the end of its connections. On one machine
 		// the other node could see that the process is gone.
-		"power": {lab: true, flags: []string{"--proof-of-death=off"}, strike: func(l *lab, n *node) { cut(l, n); kill(l, n) },
-			back: func(l *lab, n *node) { l.heal(); n.start(); n.ready() }},
+		"power": {
+			lab:    true,
+			flags:  []string{"--proof-of-death=off"},
+			strike: func(l *lab, n *node) { cut(l, n); kill(l, n) },
+			back:   func(l *lab, n *node) { l.heal(); n.start(); n.ready() },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if way.lab {
@@ -135,7 +139,8 @@ func TestOneOfTwoStopped(t *testing.T) {
 			for i := range *faultRuns {
 				ok := t.Run(fmt.Sprint("run", i+1), func(t *testing.T) {
 					f := way.run(t)
-					worst.missing, tight = max(worst.missing, f.missing), min(tight, float64(f.gap)/float64(leadingDelay))
+					worst.missing, tight = max(worst.missing, f.missing), min(tight,
+						float64(f.gap)/float64(leadingDelay))
 				})
 				if !ok {
 					failed++
@@ -166,11 +171,13 @@ func (way *oneOfTwo) run(t *testing.T) (f figures) {
 	until(t, leadingShare, func() string {
 		if page, count := w.missing(share); count > 0 {
 			s, err := left.status()
-			return fmt.Sprintf("%d pages of %s's own share are missing, the last is %s: %+v, %v", count, left.name, page, s, err)
+			return fmt.Sprintf("%d pages of %s's own share are missing, the last is %s: %+v, %v", count,
+				left.name, page, s, err)
 		}
 		return ""
 	})
-	t.Logf("%s fetched its share, %d hosts with %d pages each, in %.1f s", left.name, len(share)/2, leadingPages, time.Since(since).Seconds())
+	t.Logf("%s fetched its share, %d hosts with %d pages each, in %.1f s", left.name, len(share)/2,
+		leadingPages, time.Since(since).Seconds())
 	until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
 	if way.back != nil {
 		way.back(l, stopped)
@@ -182,7 +189,8 @@ func (way *oneOfTwo) run(t *testing.T) (f figures) {
 	if page, f.missing = w.missing(all); f.missing > 0 {
 		t.Errorf("%d pages are missing in the end, the last is %s", f.missing, page)
 	}
-	if f.gap = w.shortestGap(all); f.gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
+	// the server's own delay varies
+	if f.gap = w.shortestGap(all); f.gap < leadingDelay-5*time.Millisecond {
 		t.Errorf("a host was asked %v after the last time, %v are promised", f.gap, leadingDelay)
 	}
 	c.stop()
@@ -200,7 +208,8 @@ func (way *oneOfTwo) start(t *testing.T, w *leadingWeb) (left, stopped *node, l 
 	} else {
 		names = serveBig(t, w.port, w)
 	}
-	c := newCluster(t, append([]string{"--allow-net", allow, "--dns", names, "--delay", leadingDelay.String(), "--partitions", "512", "--scope", "host"}, way.flags...)...)
+	c := newCluster(t, append([]string{"--allow-net", allow, "--dns", names, "--delay",
+		leadingDelay.String(), "--partitions", "512", "--scope", "host"}, way.flags...)...)
 	for range 2 {
 		n := c.place()
 		if way.lab {
@@ -238,13 +247,21 @@ func serveLab(t *testing.T, l *lab, port int, web http.Handler) (names string) {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: web}
-	resolver := &dns.Server{PacketConn: packets, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) {
-		m := new(dns.Msg).SetReply(q)
-		if len(q.Question) == 1 && q.Question[0].Qtype == dns.TypeA {
-			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 600}, A: net.ParseIP(l.net + "1")}}
-		}
-		_ = rw.WriteMsg(m) // who gets none asks again
-	})}
+	resolver := &dns.Server{
+		PacketConn: packets,
+		Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) {
+			m := new(dns.Msg).SetReply(q)
+			if len(q.Question) == 1 && q.Question[0].Qtype == dns.TypeA {
+				m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{
+					Name:   q.Question[0].Name,
+					Rrtype: dns.TypeA,
+					Class:  dns.ClassINET,
+					Ttl:    600,
+				}, A: net.ParseIP(l.net + "1")}}
+			}
+			_ = rw.WriteMsg(m) // who gets none asks again
+		}),
+	}
 	ready := make(chan struct{})
 	resolver.NotifyStartedFunc = func() { close(ready) }
 	var wg sync.WaitGroup

@@ -22,9 +22,11 @@ func TestArchiveVolumeFillsUp(t *testing.T) {
 	needsRoot(t)
 	t.Parallel()
 	f := newTrial(t, &scenario{name: "archive-volume-fills-up"}, testSeed(t))
-	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestArchiveVolumeFillsUp$'", f.seed)
+	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run "+
+		"'^TestArchiveVolumeFillsUp$'", f.seed)
 	f.add().ready()
-	n := f.c.place("--dns", f.srv.Doors[2].String(), "--join", f.c.nodes[0].gossip, "--warc-compression", "zstd")
+	n := f.c.place("--dns", f.srv.Doors[2].String(), "--join", f.c.nodes[0].gossip,
+		"--warc-compression", "zstd")
 	volume := filepath.Join(n.dir, "warc")
 	smallDisk(t, volume, 512<<20)
 	n.start()
@@ -35,7 +37,8 @@ func TestArchiveVolumeFillsUp(t *testing.T) {
 
 	ballast := fillDisk(t, volume, 60<<20)
 	until(t, 30*time.Second, func() string { return saysFull(n, volume) })
-	time.Sleep(2 * time.Second) // what was under way is written; nobody can write while another takes the last byte
+	// what was under way is written; nobody can write while another takes the last byte
+	time.Sleep(2 * time.Second)
 	fillDisk(t, volume, 0)
 	pages := n.metric("crawlnode_pages_total")
 	time.Sleep(5 * time.Second)
@@ -88,7 +91,8 @@ func frameOverAPI(t *testing.T, n *node) {
 			t.Fatal(err)
 		}
 		defer z.Close()
-		if text, err := z.DecodeAll(body, nil); err != nil || !bytes.Contains(text, []byte("WARC-Target-URI: "+l.URL+"\r\n")) {
+		if text, err := z.DecodeAll(body, nil); err != nil ||
+			!bytes.Contains(text, []byte("WARC-Target-URI: "+l.URL+"\r\n")) {
 			t.Errorf("capture %+v: %v, %.300q", l, err, text)
 		}
 		return

@@ -48,7 +48,8 @@ func serveOn(t *testing.T, addr string, h http.Handler) *http.Server {
 // ownPorts are the flags of a node on free ports.
 func ownPorts(t *testing.T) []string {
 	t.Helper()
-	return []string{"--http", fmt.Sprint("127.0.0.1:", freePort(t)), "--gossip", fmt.Sprint("127.0.0.1:", freePort(t)), "--rpc", fmt.Sprint("127.0.0.1:", freePort(t)),
+	return []string{"--http", fmt.Sprint("127.0.0.1:", freePort(t)), "--gossip",
+		fmt.Sprint("127.0.0.1:", freePort(t)), "--rpc", fmt.Sprint("127.0.0.1:", freePort(t)),
 		"--allow-net", "127.0.0.0/8", "--delay", "0s"}
 }
 
@@ -72,24 +73,34 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 }
 
 // png is a picture of two by three points.
-const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x02\x00\x00\x00\x03\x08\x02\x00\x00\x006\x88I\xd6\x00\x00\x00\x0fIDATx\xdac\xf8\xcf\xc0\x00G\xd8Y\x00C\xd3\x05\xfb\x0e\x8a<,\x00\x00\x00\x00IEND\xaeB`\x82"
+const png = "\x89PNG\r\n\x1a\n" +
+	"\x00\x00\x00\rIHDR\x00\x00\x00\x02\x00\x00\x00\x03\x08\x02\x00\x00\x006\x88I\xd6\x00\x00\x00\x0fIDATx\xdac\xf8\xcf\xc0\x00G\xd8Y\x00C\xd3\x05\xfb\x0e\x8a<,\x00\x00\x00\x00IEND\xaeB`\x82"
 
-// A site whose styles, pictures and scripts come from another host is crawled, and opened from disk when
-// both servers are gone: it looks and works as it did.
+// A site whose styles, pictures and scripts come from another host is crawled, and opened from disk
+// when both servers are gone: it looks and works as it did.
 func TestSavedPageInABrowser(t *testing.T) {
 	needsProcesses(t)
 	needsChromium(t)
 	t.Parallel()
 	port := freePort(t)
 	site, cdn := fmt.Sprint("127.0.0.1:", port), fmt.Sprint("127.0.0.2:", port)
-	svg := `<svg xmlns="http://www.w3.org/2000/svg" width="7" height="5"><rect width="7" height="5" fill="red"/></svg>`
-	home := `<!doctype html><html><head><base href="/start/"><link rel=stylesheet href="http://` + cdn + `/css/main.css?v=2" integrity="sha384-x" crossorigin>
-		<script src="http://` + cdn + `/app" crossorigin=anonymous></script><style>h2 { color: rgb(4, 5, 6) }</style></head>
-		<body><h1>Home</h1><h2>Second</h2><img id=a src="/logo?size=1"><img id=b srcset="http://` + cdn + `/drawing 1x"><a id=next href="../old#end">next</a>
-		<a id=away href="http://` + cdn + `/page">away</a><p id=p style="background-image: url(/logo?size=1)">p</p></body></html>`
+	svg :=
+		`<svg xmlns="http://www.w3.org/2000/svg" width="7" height="5"><rect width="7" height="5" fill="red"/></svg>`
+	home := `<!doctype html><html><head><base href="/start/"><link rel=stylesheet href="http://` +
+		cdn + `/css/main.css?v=2" integrity="sha384-x" crossorigin>
+		<script src="http://` + cdn +
+		`/app" crossorigin=anonymous></script><style>h2 { color: rgb(4, 5, 6) }</style></head>
+		<body><h1>Home</h1><h2>Second</h2><img id=a src="/logo?size=1"><img id=b srcset="http://` + cdn +
+		`/drawing 1x"><a id=next href="../old#end">next</a>
+		<a id=away href="http://` + cdn +
+		`/page">away</a><p id=p style="background-image: url(/logo?size=1)">p</p></body></html>`
 	answers := map[string][2]string{ // type and body, by host and path
-		site + "/": {"text/html", home}, site + "/logo?size=1": {"image/png", png}, site + "/docs/": {"text/html; charset=utf-8", `<h1>Docs</h1><p id=end><a href="/">home</a>`},
-		cdn + "/css/main.css?v=2": {"text/css", `@import "../more.css"; h1 { color: rgb(1, 2, 3) }`}, cdn + "/more.css": {"text/css", `body { background-image: url(drawing) }`},
+		site + "/": {"text/html", home}, site + "/logo?size=1": {"image/png", png}, site +
+			"/docs/": {"text/html; charset=utf-8", `<h1>Docs</h1><p id=end><a href="/">home</a>`},
+		cdn + "/css/main.css?v=2": {
+			"text/css",
+			`@import "../more.css"; h1 { color: rgb(1, 2, 3) }`,
+		}, cdn + "/more.css": {"text/css", `body { background-image: url(drawing) }`},
 		cdn + "/app":     {"application/javascript", `document.title = "script ran"`},
 		cdn + "/drawing": {"image/svg+xml", svg}, cdn + "/page": {"text/html", `<a href="/never">x</a>`},
 	}
@@ -107,7 +118,8 @@ func TestSavedPageInABrowser(t *testing.T) {
 	})
 	servers := []*http.Server{serveOn(t, site, handler), serveOn(t, cdn, handler)}
 	out := filepath.Join(t.TempDir(), "site")
-	code, stdout, errs := run(t, "", append([]string{"crawl", "http://" + site + "/", "--assets", "--output", out}, ownPorts(t)...)...)
+	code, stdout, errs := run(t, "",
+		append([]string{"crawl", "http://" + site + "/", "--assets", "--output", out}, ownPorts(t)...)...)
 	if code != 0 || !strings.Contains(stdout, "files: 7 files in "+out) {
 		t.Fatalf("exit code %d\n%s%s\n%v", code, stdout, errs, filesBelow(t, out))
 	}
@@ -152,17 +164,28 @@ func TestSavedPageInABrowser(t *testing.T) {
 func TestFilesAfterKill(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 31, Hosts: 20, PagesPerHost: 60, PageBytes: 3000, Skew: -1, Redirects: 20, Missing: 20})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         31,
+		Hosts:        20,
+		PagesPerHost: 60,
+		PageBytes:    3000,
+		Skew:         -1,
+		Redirects:    20,
+		Missing:      20,
+	})
 	base := t.TempDir()
-	data, whole, killed := filepath.Join(base, "data"), filepath.Join(base, "whole"), filepath.Join(base, "killed")
-	args := append([]string{"crawl", "--scope", "any", "--data-dir", data, "--output", whole, "--dns", srv.DNS.String(), "--contact", "me@example.org"}, ownPorts(t)...)
+	data, whole, killed := filepath.Join(base, "data"), filepath.Join(base, "whole"),
+		filepath.Join(base, "killed")
+	args := append([]string{"crawl", "--scope", "any", "--data-dir", data, "--output", whole, "--dns",
+		srv.DNS.String(), "--contact", "me@example.org"}, ownPorts(t)...)
 	if code, out, errs := run(t, "", append(args, web.Seeds()...)...); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	want := filesBelow(t, whole)
 	kills := 0
 	for round := 0; kills < 3 && round < 20; round++ {
-		p := spawn(t, "export", filepath.Join(base, "export.log"), binary(t), "export", "files", "--data-dir", data, "--output", killed)
+		p := spawn(t, "export", filepath.Join(base, "export.log"), binary(t), "export", "files",
+			"--data-dir", data, "--output", killed)
 		enough := (kills + 1) * len(want) / 8
 		until(t, time.Minute, func() string {
 			select {
@@ -186,7 +209,8 @@ func TestFilesAfterKill(t *testing.T) {
 		kills++
 		checkFiles(t, killed)
 	}
-	if code, out, errs := run(t, "", "export", "files", "--data-dir", data, "--output", killed); code != 0 {
+	if code, out, errs := run(t, "", "export", "files", "--data-dir", data, "--output",
+		killed); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
 	}
 	checkFiles(t, killed)
@@ -234,14 +258,15 @@ func checkFiles(t *testing.T, dir string) {
 			t.Errorf("%s is the file of %s and of %s", l.File, other, l.URL)
 		}
 		files[l.File] = l.URL
-		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(l.File))); err != nil || info.Size() != l.Bytes {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(l.File))); err != nil ||
+			info.Size() != l.Bytes {
 			t.Errorf("%s: %v", l.File, err)
 		}
 	}
 }
 
-// A real site as wget -m -k -p -E saves it and as crawl --output does: we have every file that wget has,
-// what is no page is the same to the byte, and no relative link of ours leads nowhere.
+// A real site as wget -m -k -p -E saves it and as crawl --output does: we have every file that wget
+// has, what is no page is the same to the byte, and no relative link of ours leads nowhere.
 func TestFilesLikeWget(t *testing.T) {
 	needsProcesses(t)
 	wget, err := exec.LookPath("wget")
@@ -258,7 +283,8 @@ func TestFilesLikeWget(t *testing.T) {
 	base := t.TempDir()
 	out := filepath.Join(base, "ours")
 	begun := time.Now()
-	code, stdout, errs := run(t, "", append([]string{"crawl", start, "--assets", "--output", out}, ownPorts(t)...)...)
+	code, stdout, errs := run(t, "",
+		append([]string{"crawl", start, "--assets", "--output", out}, ownPorts(t)...)...)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, errs)
 	}
@@ -270,7 +296,8 @@ func TestFilesLikeWget(t *testing.T) {
 		t.Logf("wget: %v", err) // it counts 404 as a failure
 	}
 	theirTime := time.Since(begun)
-	theirs, ours := filesBelow(t, filepath.Join(base, fmt.Sprintf("127.0.0.1+%d", port))), filesBelow(t, filepath.Join(out, fmt.Sprintf("127.0.0.1+%d", port)))
+	theirs, ours := filesBelow(t, filepath.Join(base, fmt.Sprintf("127.0.0.1+%d", port))),
+		filesBelow(t, filepath.Join(out, fmt.Sprintf("127.0.0.1+%d", port)))
 	same := 0
 	for name, content := range theirs {
 		mine, ok := ours[name]
@@ -287,7 +314,8 @@ func TestFilesLikeWget(t *testing.T) {
 		t.Errorf("wget has %d files only", len(theirs))
 	}
 	checkFileLinks(t, out)
-	t.Logf("%d files in %v, wget %d in %v, %d the same to the byte", len(ours), ourTime, len(theirs), theirTime, same)
+	t.Logf("%d files in %v, wget %d in %v, %d the same to the byte", len(ours), ourTime, len(theirs),
+		theirTime, same)
 }
 
 var sheetURL = regexp.MustCompile(`url\("?([^")]*)"?\)`)
@@ -312,7 +340,8 @@ func checkFileLinks(t *testing.T, dir string) {
 			if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
 				continue
 			}
-			if links++; !slices.Contains([]string{"", "/"}, u.RawQuery) || files[path.Join(path.Dir(name), u.Path)] == "" {
+			if links++; !slices.Contains([]string{"", "/"}, u.RawQuery) ||
+				files[path.Join(path.Dir(name), u.Path)] == "" {
 				t.Errorf("%s: %q leads nowhere", name, ref)
 			}
 		}

@@ -23,10 +23,15 @@ import (
 )
 
 var (
-	fillMillions = flag.Int("fillmillions", 0, "run TestFillMillions with so many million URLs, and append the figures to docs/results/fillmillions.md")
-	fillTogether = flag.Int("fillmillions.together", 10, "how many new URLs of a host come in a row, as from one page")
-	fillDir      = flag.String("fillmillions.dir", "", "keep the store of TestFillMillions here; the folder must be new")
-	fillTime     = flag.Duration("fillmillions.time", 4*time.Hour, "when TestFillMillions adds nothing more")
+	fillMillions = flag.Int("fillmillions", 0,
+		"run TestFillMillions with so many million URLs, "+
+			"and append the figures to docs/results/fillmillions.md")
+	fillTogether = flag.Int("fillmillions.together", 10,
+		"how many new URLs of a host come in a row, as from one page")
+	fillDir = flag.String("fillmillions.dir", "",
+		"keep the store of TestFillMillions here; the folder must be new")
+	fillTime = flag.Duration("fillmillions.time", 4*time.Hour,
+		"when TestFillMillions adds nothing more")
 )
 
 const (
@@ -39,9 +44,10 @@ const (
 	fillAnswers    = 1000      // hosts that are loaded after the restart
 )
 
-// TestFillMillions fills a frontier, opened as a node with default settings does, with links as pages bring them. With each
-// million it notes what a new URL and a known one cost, bytes on disk and anonymous memory; then it stops, starts again and
-// notes the time to the first answers. SIGTERM or SIGINT ends the filling early: what is left is done, and the row is written.
+// TestFillMillions fills a frontier, opened as a node with default settings does, with links as
+// pages bring them. With each million it notes what a new URL and a known one cost, bytes on disk
+// and anonymous memory; then it stops, starts again and notes the time to the first answers.
+// SIGTERM or SIGINT ends the filling early: what is left is done, and the row is written.
 func TestFillMillions(t *testing.T) {
 	onRequest(t, *fillMillions != 0, "a measurement; run with -fillmillions 100")
 	dir := *fillDir
@@ -92,7 +98,8 @@ type fillLine struct {
 func (r *millions) open() *bigStore {
 	r.t.Helper()
 	memory := int64(config.Default().Memory)
-	kv, err := storage.OpenBadger(filepath.Join(r.dir, "frontier"), storage.OptionsFor(memory, false, nil))
+	kv, err := storage.OpenBadger(filepath.Join(r.dir, "frontier"),
+		storage.OptionsFor(memory, false, nil))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -100,8 +107,15 @@ func (r *millions) open() *bigStore {
 	if err := os.MkdirAll(bloom, 0o755); err != nil {
 		r.t.Fatal(err)
 	}
-	f, err := frontier.New(kv, frontier.Options{BloomDir: bloom, HighWater: filepath.Join(r.dir, "highwater"), Machine: storage.MachineRun(),
-		PayloadFilterBytes: memory / 32, CacheEntries: int(memory >> 9), CommitPace: fillPace, OnQueued: func([]frontier.QueuedHost) {}})
+	f, err := frontier.New(kv, frontier.Options{
+		BloomDir:           bloom,
+		HighWater:          filepath.Join(r.dir, "highwater"),
+		Machine:            storage.MachineRun(),
+		PayloadFilterBytes: memory / 32,
+		CacheEntries:       int(memory >> 9),
+		CommitPace:         fillPace,
+		OnQueued:           func([]frontier.QueuedHost) {},
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -111,7 +125,8 @@ func (r *millions) open() *bigStore {
 	return s
 }
 
-// housekeeping keeps the heap within --memory as a node does, and notes the most memory. It ends with the call of what it returns.
+// housekeeping keeps the heap within --memory as a node does, and notes the most memory. It ends
+// with the call of what it returns.
 func (r *millions) housekeeping() func() {
 	collector := resources.NewCollector(int64(config.Default().Memory))
 	ctx, stop := context.WithCancel(context.Background())
@@ -132,7 +147,8 @@ func (r *millions) housekeeping() func() {
 	return func() { stop(); <-over }
 }
 
-// fill adds URLs until there are enough, the time is over, or a signal comes. The store is synced each second, as a node does it.
+// fill adds URLs until there are enough, the time is over, or a signal comes. The store is synced
+// each second, as a node does it.
 func (r *millions) fill(s *bigStore) {
 	ctx, cancel := context.WithTimeout(s.ctx, *fillTime)
 	defer cancel()
@@ -157,7 +173,10 @@ func (r *millions) fill(s *bigStore) {
 			}
 		}
 		if r.added-step >= fillStep {
-			line := fillLine{rate: float64(r.added-step) / time.Since(at).Seconds(), fresh: (cpuTime(os.Getpid()) - cpu).Seconds() * 1e6 / float64(r.added-step)}
+			line := fillLine{
+				rate:  float64(r.added-step) / time.Since(at).Seconds(),
+				fresh: (cpuTime(os.Getpid()) - cpu).Seconds() * 1e6 / float64(r.added-step),
+			}
 			r.note(s, line)
 			step, at, cpu = r.added, time.Now(), cpuTime(os.Getpid())
 		}
@@ -165,8 +184,9 @@ func (r *millions) fill(s *bigStore) {
 	r.took, r.used = time.Since(r.began), cpuTime(os.Getpid())
 }
 
-// link is the i-th URL. URLs of a host come in rows. Of five rows one begins a new host; the others are the second to the fifth of
-// hosts that began before, or of hosts of their own while there are none. So new and older hosts come in the same measure at any time.
+// link is the i-th URL. URLs of a host come in rows. Of five rows one begins a new host; the others
+// are the second to the fifth of hosts that began before, or of hosts of their own while there are
+// none. So new and older hosts come in the same measure at any time.
 func (r *millions) link(s *bigStore, i, depth int) crawl.Routed {
 	row, in := i / *fillTogether, i%*fillTogether
 	begun, again := row/fillRows, row%fillRows
@@ -200,8 +220,11 @@ func (r *millions) note(s *bigStore, line fillLine) {
 	}
 	line.known = (cpuTime(os.Getpid()) - before).Seconds() * 1e6 / fillKnown
 	r.steps = append(r.steps, line)
-	r.t.Logf("%s %d URLs after %.0f s: %.0f a second, %.1f us of the processor each, a known one %.1f; %.0f s of the processor in all; RssAnon %d MiB, disk %d MiB (%d bytes each), load %s",
-		time.Now().UTC().Format(time.TimeOnly), r.added, time.Since(r.began).Seconds(), line.rate, line.fresh, line.known, cpuTime(os.Getpid()).Seconds(),
+	r.t.Logf("%s %d URLs after %.0f s: %.0f a second, %.1f us of the processor each, "+
+		"a known one %.1f; %.0f s of the processor in all; RssAnon %d MiB, "+
+		"disk %d MiB (%d bytes each), load %s",
+		time.Now().UTC().Format(time.TimeOnly), r.added, time.Since(r.began).Seconds(), line.rate,
+		line.fresh, line.known, cpuTime(os.Getpid()).Seconds(),
 		rssAnon(os.Getpid())>>20, r.bytes()>>20, r.bytes()/int64(r.added), loadAverage())
 }
 
@@ -226,7 +249,8 @@ func (r *millions) end(s *bigStore) {
 	}
 	r.unlocked()
 	r.stopTime, r.disk = time.Since(at), r.bytes()
-	r.t.Logf("%d URLs, stopped in %v, %d bytes on disk each", r.added, r.stopTime, r.disk/int64(max(r.added, 1)))
+	r.t.Logf("%d URLs, stopped in %v, %d bytes on disk each", r.added, r.stopTime,
+		r.disk/int64(max(r.added, 1)))
 	runtime.GC()
 }
 
@@ -262,7 +286,8 @@ func (r *millions) restart() {
 		}
 	}
 	r.thousand = time.Since(at)
-	r.t.Logf("opened in %v, the first queue after %v, %d after %v; RssAnon %d MiB", r.opened, r.first, fillAnswers, r.thousand, rssAnon(os.Getpid())>>20)
+	r.t.Logf("opened in %v, the first queue after %v, %d after %v; RssAnon %d MiB", r.opened, r.first,
+		fillAnswers, r.thousand, rssAnon(os.Getpid())>>20)
 	s.stop()
 	if err := errors.Join(<-s.over, s.Close()); err != nil {
 		r.t.Log(err)
@@ -283,9 +308,14 @@ func (r *millions) report() {
 	slices.Sort(known)
 	middle := func(of []float64) float64 { return of[len(of)/2] }
 	r.t.Logf("the dearest million cost %.2f of the cheapest", fresh[len(fresh)-1]/max(fresh[0], 0.001))
-	appendResult(r.t, "fillmillions.md", fillMillionsHead, fmt.Sprintf("%d | %d | %.0f s | %.0f | %.1f | %.1f (%.1f to %.1f) | %.1f (%.1f to %.1f) | %d | %d, %d | %.1f | %.2f, %.2f | %s |", r.added, *fillTogether,
-		r.took.Seconds(), float64(r.added)/r.took.Seconds(), r.used.Seconds()*1e6/float64(r.added), middle(fresh), fresh[0], fresh[len(fresh)-1], middle(known), known[0], known[len(known)-1],
-		r.disk/int64(r.added), r.memory>>20, r.mostMemory>>20, r.stopTime.Seconds(), r.first.Seconds(), r.thousand.Seconds(), loadAverage()))
+	appendResult(r.t, "fillmillions.md", fillMillionsHead, fmt.Sprintf(
+		"%d | %d | %.0f s | %.0f | %.1f | %.1f (%.1f to %.1f) | %.1f (%.1f to %.1f) | %d | %d, "+
+			"%d | %.1f | %.2f, %.2f | %s |",
+		r.added, *fillTogether,
+		r.took.Seconds(), float64(r.added)/r.took.Seconds(), r.used.Seconds()*1e6/float64(r.added),
+		middle(fresh), fresh[0], fresh[len(fresh)-1], middle(known), known[0], known[len(known)-1],
+		r.disk/int64(r.added), r.memory>>20, r.mostMemory>>20, r.stopTime.Seconds(), r.first.Seconds(),
+		r.thousand.Seconds(), loadAverage()))
 }
 
 const fillMillionsHead = `# Millions of URLs in one frontier

@@ -73,7 +73,8 @@ func (s *tutorial) start(name, line string) {
 	s.t.Helper()
 	s.commands++
 	argv := append(append(slices.Clone(s.wrap), "env"), s.env...)
-	s.nodes[name] = spawn(s.t, name, filepath.Join(s.dir, name+".log"), append(argv, "bash", "-c", "cd '"+s.dir+"' && exec "+s.replace.Replace(line))...)
+	s.nodes[name] = spawn(s.t, name, filepath.Join(s.dir, name+".log"),
+		append(argv, "bash", "-c", "cd '"+s.dir+"' && exec "+s.replace.Replace(line))...)
 }
 
 // printed waits for a line of a node's banner.
@@ -92,19 +93,21 @@ func (s *tutorial) printed(name, label string) (rest string) {
 }
 
 // TestFirstSteps runs getting-started.md as it stands, with a synthetic web instead of the real one
-// and a network of its own, in which the usual ports are free. The second node is started by the line that the first
-// one prints, and in the place of the killed node comes a fourth.
+// and a network of its own, in which the usual ports are free. The second node is started by the
+// line that the first one prints, and in the place of the killed node comes a fourth.
 func TestFirstSteps(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	l := newLab(t)
-	web, srv := serveSimwebAt(t, l.net+"1:0", simweb.Config{Seed: 11, Hosts: 12, PagesPerHost: 40, Skew: -1,
-		Delay: 20 * time.Millisecond})
+	web, srv := serveSimwebAt(t, l.net+"1:0",
+		simweb.Config{Seed: 11, Hosts: 12, PagesPerHost: 40, Skew: -1,
+			Delay: 20 * time.Millisecond})
 	addr := func(offset int) string { return fmt.Sprint("127.0.0.1:", 27295+offset) }
 	s := &tutorial{t: t, dir: t.TempDir(), nodes: map[string]*process{}}
 	s.wrap = []string{"ip", "netns", "exec", l.space(l.add())}
 	s.env = []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"),
-		"CRAWLNODE_DNS=" + srv.DNS.String(), "CRAWLNODE_ALLOW_NET=" + l.net + "0/24", "CRAWLNODE_DELAY=20ms",
+		"CRAWLNODE_DNS=" + srv.DNS.String(), "CRAWLNODE_ALLOW_NET=" + l.net + "0/24",
+		"CRAWLNODE_DELAY=20ms",
 		"CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DRAIN_TIMEOUT=" + drainTime.String()}
 	seeds := strings.Join(web.Seeds(), " ")
 	s.replace = strings.NewReplacer("https://docs.example.org/", web.Seeds()[0])
@@ -126,7 +129,8 @@ func TestFirstSteps(t *testing.T) {
 	go func() { ended <- s.crawl(crawl) }()
 	atPage(t, web, 1)
 	toFirstPage := time.Since(began)
-	if out := <-ended; !strings.Contains(out, "ended: frontier_exhausted") && !strings.Contains(out, "ended: max_pages") {
+	if out := <-ended; !strings.Contains(out, "ended: frontier_exhausted") &&
+		!strings.Contains(out, "ended: max_pages") {
 		t.Errorf("the crawl of one site says\n%s", out)
 	}
 
@@ -141,13 +145,16 @@ func TestFirstSteps(t *testing.T) {
 	s.alive(3, "")
 	for _, at := range []string{addr(0), addr(10), addr(20)} { // members, and ready to take seeds
 		until(t, 20*time.Second, func() string {
-			return strings.TrimSpace(s.quiet("crawlnode status --check ready --addr " + at + " >why || cat why"))
+			return strings.TrimSpace(
+				s.quiet("crawlnode status --check ready --addr " + at + " >why || cat why"))
 		})
 	}
 	toThree := time.Since(began)
 	out := s.shell(strings.Replace(take("crawlnode seeds add"), "https://docs.example.org/", seeds, 1))
 	var accepted, known int // known: the page of another seed has linked to it meanwhile
-	if _, err := fmt.Sscanf(out[max(strings.Index(out, "seeds: "), 0):], "seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &known); err != nil || accepted == 0 || accepted+known != len(web.Seeds()) {
+	if _, err := fmt.Sscanf(out[max(strings.Index(out, "seeds: "), 0):],
+		"seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &known); err != nil || accepted == 0 ||
+		accepted+known != len(web.Seeds()) {
 		t.Errorf("the seeds: %s", out)
 	}
 	if out := s.shell(take("crawlnode status")); strings.Count(out, " alive ") != 3 {
@@ -180,8 +187,10 @@ func TestFirstSteps(t *testing.T) {
 	if code := s.nodes["n2"].exit(t, leaveTime); code != 0 {
 		t.Errorf("n2: exit code %d\n%s", code, tail(s.nodes["n2"].log, 10))
 	}
-	t.Logf("%d commands; %v to the first page, %v to three nodes, %v until a killed node was taken over and %v until it was replaced", s.commands,
-		toFirstPage.Round(time.Millisecond), toThree.Round(time.Millisecond), toTakeOver.Round(time.Millisecond), toReplaced.Round(time.Millisecond))
+	t.Logf("%d commands; %v to the first page, %v to three nodes, %v until a killed node was taken "+
+		"over and %v until it was replaced", s.commands,
+		toFirstPage.Round(time.Millisecond), toThree.Round(time.Millisecond),
+		toTakeOver.Round(time.Millisecond), toReplaced.Round(time.Millisecond))
 }
 
 // crawl runs the first line of all; it may be called beside the test.
@@ -207,7 +216,8 @@ func (s *tutorial) alive(members int, also string) {
 	s.t.Helper()
 	until(s.t, time.Minute, func() string {
 		out := s.quiet("crawlnode status --all")
-		if !strings.Contains(out, fmt.Sprintf("%d alive", members)) || !strings.Contains(out, also) || !everyServed.MatchString(out) {
+		if !strings.Contains(out, fmt.Sprintf("%d alive", members)) || !strings.Contains(out, also) ||
+			!everyServed.MatchString(out) {
 			return fmt.Sprintf("%d members do not serve everything:\n%s", members, out)
 		}
 		return ""
@@ -220,7 +230,8 @@ func (s *tutorial) whole() {
 	s.t.Helper()
 	until(s.t, time.Minute, func() string {
 		var st status
-		if out := s.quiet("crawlnode status -o json"); json.Unmarshal([]byte(out), &st) != nil || st.Ring.UnderReplicated > 0 {
+		if out := s.quiet("crawlnode status -o json"); json.Unmarshal([]byte(out), &st) != nil ||
+			st.Ring.UnderReplicated > 0 {
 			return fmt.Sprintf("%d partitions have too few copies:\n%s", st.Ring.UnderReplicated, out)
 		}
 		return ""

@@ -15,7 +15,8 @@ import (
 )
 
 // rivals has TestFirstTasks do the same with other programs, on a larger site.
-var rivals = flag.Bool("rivals", false, "TestFirstTasks: a site of 1,169 pages, also with wget2, wget and Scrapy; appends to docs/results/firsthour.md")
+var rivals = flag.Bool("rivals", false, "TestFirstTasks: a site of 1,169 pages, also with wget2, "+
+	"wget and Scrapy; appends to docs/results/firsthour.md")
 
 // firstTask is what a user wants first: a script in examples and, where there is one, the same
 // with another program in testdata/rivals.
@@ -30,12 +31,14 @@ type firstTask struct {
 var firstTasks = []firstTask{
 	{"site-to-files.sh", "wget2", 1, `find "$1" -name '*.html' | wc -l`},
 	{"archive-to-warc.sh", "wget", 1, `cd "$1" && find . -name '*.warc.gz' | xargs zcat | grep -aEc '^WARC-Type: re(sponse|visit)'`},
-	{"text-corpus.sh", "Scrapy", 1, `cd "$1" && { find . -name '*.wet.gz' | xargs -r zcat | grep -a '^WARC-Type: conversion'; find . -name '*.jsonl' ! -path '*/derived/*' | xargs -r cat; } | wc -l`},
+	{"text-corpus.sh", "Scrapy", 1,
+		`cd "$1" && { find . -name '*.wet.gz' | xargs -r zcat | grep -a '^WARC-Type: conversion'; find . -name '*.jsonl' ! -path '*/derived/*' | xargs -r cat; } | wc -l`},
 	{"markdown-folder.sh", "", 1, `find "$1/markdown" -name '*.md' | wc -l`},
 	{"three-nodes.sh", "", 3, `cd "$1" && find . -name '*.warc.gz' | xargs zcat | grep -aEc '^WARC-Type: re(sponse|visit)'`},
 }
 
-// staticSite serves a folder on some loopback addresses of a network namespace, and counts the pages.
+// staticSite serves a folder on some loopback addresses of a network namespace, and counts the
+// pages.
 type staticSite struct {
 	files http.Handler
 	urls  []string
@@ -74,7 +77,8 @@ func serveStatic(t *testing.T, space, folder string, hosts int) *staticSite {
 func (s *staticSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	s.files.ServeHTTP(rec, r)
-	if rec.status == http.StatusOK && (strings.HasSuffix(r.URL.Path, ".html") || strings.HasSuffix(r.URL.Path, "/")) {
+	if rec.status == http.StatusOK &&
+		(strings.HasSuffix(r.URL.Path, ".html") || strings.HasSuffix(r.URL.Path, "/")) {
 		s.mu.Lock()
 		s.asked[r.Host+r.URL.Path]++
 		s.mu.Unlock()
@@ -101,7 +105,8 @@ func (s *staticSite) pages() int {
 	return len(s.asked)
 }
 
-// commandLines counts what a user types: the lines of a script but comments and settings of the shell.
+// commandLines counts what a user types: the lines of a script but comments and settings of the
+// shell.
 func commandLines(t *testing.T, script string) (lines int) {
 	t.Helper()
 	text, err := os.ReadFile(script)
@@ -109,7 +114,8 @@ func commandLines(t *testing.T, script string) (lines int) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !strings.HasPrefix(line, "set ") && !strings.HasPrefix(line, "contact=") {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' &&
+			!strings.HasPrefix(line, "set ") && !strings.HasPrefix(line, "contact=") {
 			lines++
 		}
 	}
@@ -117,7 +123,8 @@ func commandLines(t *testing.T, script string) (lines int) {
 }
 
 // TestFirstTasks runs the scripts of examples, each in an empty folder: every page of the site is
-// fetched, and is in the result. With -rivals it does the same with other programs and notes the times.
+// fetched, and is in the result. With -rivals it does the same with other programs and notes the
+// times.
 func TestFirstTasks(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -139,14 +146,21 @@ func TestFirstTasks(t *testing.T) {
 			if task.rival != "" {
 				other = task.rival + ": " + task.run(t, space, site, "testdata/rivals/"+task.script, 0)
 			}
-			appendResult(t, "firsthour.md", "", fmt.Sprintf("%s, %d pages | crawlnode: %s; %s |", strings.TrimSuffix(task.script, ".sh"), pages*task.hosts, row, other))
+			appendResult(t, "firsthour.md", "", fmt.Sprintf("%s, %d pages | crawlnode: %s; %s |",
+				strings.TrimSuffix(task.script, ".sh"), pages*task.hosts, row, other))
 		})
 	}
 }
 
 // run runs one script and returns its figures. want is the number of pages of each host that the
 // result must have; 0: they are only counted.
-func (task *firstTask) run(t *testing.T, space string, site *staticSite, script string, want int) string {
+func (task *firstTask) run(
+	t *testing.T,
+	space string,
+	site *staticSite,
+	script string,
+	want int,
+) string {
 	t.Helper()
 	script, err := filepath.Abs(script)
 	if err != nil {
@@ -157,7 +171,8 @@ func (task *firstTask) run(t *testing.T, space string, site *staticSite, script 
 	argv := append([]string{"netns", "exec", space, script, into}, site.urls...)
 	cmd := exec.CommandContext(t.Context(), "ip", argv...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"), "CRAWLNODE_ALLOW_NET=127.0.0.0/8", "CRAWLNODE_DELAY=0", "CRAWLNODE_PARTITIONS=512")
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"),
+		"CRAWLNODE_ALLOW_NET=127.0.0.0/8", "CRAWLNODE_DELAY=0", "CRAWLNODE_PARTITIONS=512")
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := time.Since(began)
@@ -176,5 +191,6 @@ func (task *firstTask) run(t *testing.T, space string, site *staticSite, script 
 	if want *= task.hosts; want > 0 && (served < want || kept < want) {
 		t.Errorf("%s: %d pages were fetched and %d kept, want %d\n%s", script, served, kept, want, out)
 	}
-	return fmt.Sprintf("%d commands, %.1f s, %d pages fetched, %d kept", commandLines(t, script), took.Seconds(), served, kept)
+	return fmt.Sprintf("%d commands, %.1f s, %d pages fetched, %d kept", commandLines(t, script),
+		took.Seconds(), served, kept)
 }

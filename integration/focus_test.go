@@ -16,16 +16,21 @@ import (
 	"crawlnode/crawl"
 )
 
-var focusRuns = flag.Int("focus", 0, "TestFocusedCrawl: crawl this many times with each setting, and append the figures to docs/results/focus.md")
+var focusRuns = flag.Int("focus", 0,
+	"TestFocusedCrawl: crawl this many times with each setting, "+
+		"and append the figures to docs/results/focus.md")
 
-// The web of TestFocusedCrawl: the documentation of sqlite, postgresql, gnuplot and the Debian policy, four hosts, and a hub
-// that lists some pages of each. The topic is the SQL language. Which pages are of it is read from the names of their files, which
-// follow the chapters of the manuals; the model never sees that rule.
+// The web of TestFocusedCrawl: the documentation of sqlite, postgresql, gnuplot and the Debian
+// policy, four hosts, and a hub that lists some pages of each. The topic is the SQL language. Which
+// pages are of it is read from the names of their files, which follow the chapters of the manuals;
+// the model never sees that rule.
 
 // topicPrefixes are how the names of the topic's pages begin, by site.
 var topicPrefixes = map[string][]string{
-	"postgres": {"/sql-", "/sql.", "/ddl", "/dml", "/queries", "/datatype", "/functions", "/typeconv", "/indexes", "/textsearch"},
-	"sqlite": {"/lang", "/syntax/", "/datatype3", "/expridx", "/partialindex", "/windowfunctions", "/foreignkeys", "/autoinc", "/withoutrowid", "/gencol",
+	"postgres": {"/sql-", "/sql.", "/ddl", "/dml", "/queries", "/datatype", "/functions", "/typeconv",
+		"/indexes", "/textsearch"},
+	"sqlite": {"/lang", "/syntax/", "/datatype3", "/expridx", "/partialindex", "/windowfunctions",
+		"/foreignkeys", "/autoinc", "/withoutrowid", "/gencol",
 		"/stricttables", "/nulls", "/json1", "/rowvalue", "/quirks", "/keyword_index"},
 }
 
@@ -33,7 +38,8 @@ var topicPrefixes = map[string][]string{
 func onTopic(host, path string) bool {
 	name, _, _ := strings.Cut(host, ".")
 	path, _, _ = strings.Cut(path, "?")
-	return strings.HasSuffix(path, ".html") && slices.ContainsFunc(topicPrefixes[name], func(p string) bool { return strings.HasPrefix(path, p) })
+	return strings.HasSuffix(path, ".html") && slices.ContainsFunc(topicPrefixes[name],
+		func(p string) bool { return strings.HasPrefix(path, p) })
 }
 
 // addressHash draws the pages that the model learns from, and those that the hub lists.
@@ -43,10 +49,12 @@ func addressHash(host, path string) uint32 {
 	return h.Sum32() >> 8
 }
 
-// isExample says whether the model learns from a page: one in eight. Those are not counted when a crawl is judged.
+// isExample says whether the model learns from a page: one in eight. Those are not counted when a
+// crawl is judged.
 func isExample(host, path string) bool { return addressHash(host, path)%8 == 0 }
 
-// eachPage calls f with the path and the file of every HTML file of a site, in the order of their names.
+// eachPage calls f with the path and the file of every HTML file of a site, in the order of their
+// names.
 func eachPage(t *testing.T, s *site, f func(path, file string) error) {
 	t.Helper()
 	needsDocumentation(t, s.Docroot)
@@ -88,7 +96,8 @@ func topicModel(t *testing.T, all []site) string {
 		})
 	}
 	model := filepath.Join(dir, "sql.focus")
-	code, out, errs := run(t, "", "focus", "train", "--like", filepath.Join(dir, "like"), "--unlike", filepath.Join(dir, "unlike"), "-o", model)
+	code, out, errs := run(t, "", "focus", "train", "--like", filepath.Join(dir, "like"), "--unlike",
+		filepath.Join(dir, "unlike"), "-o", model)
 	if code != 0 {
 		t.Fatalf("focus train: code %d\n%s%s", code, out, errs)
 	}
@@ -108,12 +117,13 @@ func (h harvest) rate() float64 { return float64(h.topic) / float64(max(h.pages,
 
 const harvestPages = 500
 
-// harvested crawls from the hub and judges, by nginx's log, what was asked for. Settings are changed before there is
-// anything to crawl.
+// harvested crawls from the hub and judges, by nginx's log, what was asked for. Settings are
+// changed before there is anything to crawl.
 func harvested(t *testing.T, nodes int, settings ...string) harvest {
 	t.Helper()
 	s := focusWeb(t)
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope", "domain", "--max-pages", fmt.Sprint(harvestPages))
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope",
+		"domain", "--max-pages", fmt.Sprint(harvestPages))
 	c.addReady(nodes)
 	c.converged(30 * time.Second)
 	if len(settings) > 0 {
@@ -172,13 +182,15 @@ func focusWeb(t *testing.T) *sites {
 			return err
 		})
 	}
-	if err := os.WriteFile(filepath.Join(hub, "index.html"), []byte(page.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(hub, "index.html"), []byte(page.String()), 0o644); err !=
+		nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// A focused crawl brings in more of its topic than one in the order of discovery. One of two nodes is given the model.
+// A focused crawl brings in more of its topic than one in the order of discovery. One of two nodes
+// is given the model.
 func TestFocusedCrawl(t *testing.T) {
 	needsProcesses(t)
 	if *focusRuns == 0 {
@@ -191,13 +203,15 @@ func TestFocusedCrawl(t *testing.T) {
 	}
 	plain := harvested(t, 1)
 	focused := harvested(t, 2, "focus="+model, "focus-min=0.3")
-	t.Logf("in the order of discovery %d of %d pages are of the topic (%.2f), with a focus %d of %d (%.2f)",
+	t.Logf(
+		"in the order of discovery %d of %d pages are of the topic (%.2f), with a focus %d of %d (%.2f)",
 		plain.topic, plain.pages, plain.rate(), focused.topic, focused.pages, focused.rate())
 	if plain.left != 0 || focused.left == 0 {
 		t.Errorf("%d links are left out without a topic, %d with one", plain.left, focused.left)
 	}
 	if focused.rate() < 1.5*plain.rate() {
-		t.Errorf("the focus brings in %.2f of its topic, the order of discovery %.2f", focused.rate(), plain.rate())
+		t.Errorf("the focus brings in %.2f of its topic, the order of discovery %.2f", focused.rate(),
+			plain.rate())
 	}
 }
 
@@ -210,7 +224,8 @@ func measureFocus(t *testing.T, model string) {
 		model string
 		least string
 	}{
-		{"breadth-first", 1, "", ""}, {"focus, no minimum", 1, model, "0"}, {"focus, minimum 0.1", 1, model, "0.1"}, {"focus, minimum 0.3", 1, model, "0.3"},
+		{"breadth-first", 1, "", ""}, {"focus, no minimum", 1, model, "0"},
+		{"focus, minimum 0.1", 1, model, "0.1"}, {"focus, minimum 0.3", 1, model, "0.3"},
 		{"focus, minimum 0.5", 1, model, "0.5"}, {"breadth-first", 3, "", ""}, {"focus, minimum 0.3", 3, model, "0.3"},
 	} {
 		var rates, curve []string
@@ -226,7 +241,8 @@ func measureFocus(t *testing.T, model string) {
 				curve = append(curve, fmt.Sprintf("%.2f", x))
 			}
 		}
-		appendResult(t, "focus.md", focusHead, fmt.Sprintf("%d | %s | %s | %s |", c.nodes, c.name, strings.Join(rates, " "), strings.Join(curve, " ")))
+		appendResult(t, "focus.md", focusHead, fmt.Sprintf("%d | %s | %s | %s |", c.nodes, c.name,
+			strings.Join(rates, " "), strings.Join(curve, " ")))
 	}
 }
 
@@ -234,7 +250,8 @@ const focusHead = `# Harvest rate of a focused crawl
 
 The harvest rate is the share of the fetched pages that are of the topic. The web is real: the documentation of SQLite (757 pages), PostgreSQL (1,169), gnuplot (652) and the
 Debian policy (25), four hosts, and a hub that lists one page in thirty of each by its title. The topic is the SQL language: 421 of the 2,600 pages, so that a crawl that knew them all would reach about 0.83. Which pages are of it is
-read from the names of their files, which follow the manuals' chapters; the model knows nothing of that rule. It is trained by ` + "`crawlnode focus train`" + ` on one page in eight; those pages are not
+read from the names of their files, which follow the manuals' chapters; the model knows nothing of that rule. It is trained by ` + "`crawlnode focus train`" +
+	` on one page in eight; those pages are not
 counted. Real binaries crawl from the hub until they have 500 pages, and nginx's log says what was asked for: answers of 404 count as pages that are not of the topic. The last column is the harvest rate of the
 first 100, 200, 300 and 400 pages of the last run. *Breadth-first* is the order without a model.
 

@@ -19,8 +19,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// This file runs the cases of TestFreshness in a bubble: whole nodes of this program, a web, and a network between them, in virtual
-// time. What else the machine does changes nothing, so it tells what the program does from what its machine does.
+// This file runs the cases of TestFreshness in a bubble: whole nodes of this program, a web, and a
+// network between them, in virtual time. What else the machine does changes nothing, so it tells
+// what the program does from what its machine does.
 
 // freshBubble is the web and the nodes of one case.
 type freshBubble struct {
@@ -112,12 +113,16 @@ func (b *freshBubble) start(c *freshCase, i int) {
 	}
 	clock, log := simnet.NewClock(time.Hour), &simLog{}
 	n, err := crawlnode.Open(crawlnode.Options{
-		Config: b.config(c, name, addr), Version: "sim", Store: storage.NewMemory(), FreeBytes: func(string) (int64, error) { return 1 << 40, nil },
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Config: b.config(c, name, addr), Version: "sim", Store: storage.NewMemory(),
+		FreeBytes: func(string) (int64, error) { return 1 << 40, nil },
+		Logger:    slog.New(slog.NewTextHandler(log, nil)),
 		Network: &crawlnode.Network{
 			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
-			Dial:   func(ctx context.Context, addr string) (net.Conn, error) { return host.Dial(ctx, "tcp", addr) },
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: clock, Machine: clock.Machine(name),
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+				return host.Dial(ctx, "tcp", addr)
+			},
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost,
+			Clock: clock, Machine: clock.Machine(name),
 		},
 	})
 	if err != nil {
@@ -135,8 +140,10 @@ func (b *freshBubble) start(c *freshCase, i int) {
 func (b *freshBubble) config(c *freshCase, name string, addr netip.Addr) config.Config {
 	f := config.Default()
 	f.Name, f.DataDir, f.Insecure = name, b.dir+"/"+name, true
-	f.Gossip, f.RPC, f.HTTP = simPort(addr.String(), 0), simPort(addr.String(), 1), simPort(addr.String(), 2)
-	f.Partitions, f.Replication, f.Fetchers, f.Store = simPartitions, min(c.nodes, 2), freshFetchers/c.nodes, "none"
+	f.Gossip, f.RPC, f.HTTP = simPort(addr.String(), 0), simPort(addr.String(), 1),
+		simPort(addr.String(), 2)
+	f.Partitions, f.Replication, f.Fetchers, f.Store = simPartitions, min(c.nodes, 2),
+		freshFetchers/c.nodes, "none"
 	f.Delay = time.Millisecond
 	f.DNS, f.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	f.Recrawl, f.RecrawlInterval, f.RecrawlMin, f.RecrawlMax = c.mode, c.guess(), freshMin, freshMax

@@ -68,7 +68,11 @@ func serveExample(t *testing.T, space string) *exampleSite {
 	s := &exampleSite{roots: ca.file}
 	resolver := &dns.Server{PacketConn: names, Handler: dns.HandlerFunc(exampleName)}
 	cert := ca.issue(&x509.Certificate{DNSNames: []string{exampleHost}}, ca)
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}}}
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}},
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = resolver.ActivateAndServe() })  // ends with its socket
 	wg.Go(func() { _ = server.ServeTLS(web, "", "") }) // ends with Close
@@ -87,7 +91,10 @@ func exampleName(w dns.ResponseWriter, q *dns.Msg) {
 	case q.Question[0].Name != exampleHost+".":
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA:
-		m.Answer = append(m.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300}, A: net.ParseIP(exampleIP)})
+		m.Answer = append(m.Answer, &dns.A{
+			Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
+			A:   net.ParseIP(exampleIP),
+		})
 	}
 	_ = w.WriteMsg(m) // who does not get it asks again
 }
@@ -136,13 +143,17 @@ func freshContainer(t *testing.T, space, dir, roots string) []string {
 	}
 	name := fmt.Sprintf("crawlnode-fresh-%d", os.Getpid())
 	t.Cleanup(func() {
-		if out, err := exec.Command("podman", "rm", "-f", "-i", "-t", "0", name).CombinedOutput(); err != nil {
+		if out, err := exec.Command("podman", "rm", "-f", "-i", "-t", "0", name).CombinedOutput(); err !=
+			nil {
 			t.Errorf("podman rm: %v\n%s", err, out)
 		}
 	})
-	tool(t, "", "podman", "run", "-d", "--name", name, "--network", "ns:/run/netns/"+space, "-v", dir+":"+dir, "-v", goroot+":/usr/local/go:ro",
-		"-v", modules+":/root/go/pkg/mod:ro", "-v", resolv+":/etc/resolv.conf:ro", "-v", roots+":/etc/ssl/certs/ca-certificates.crt:ro",
-		"-e", "HOME=/root", "-e", "GOPROXY=off", "-e", "GOTOOLCHAIN=local", "--rootfs", system+":O", "sleep", "infinity")
+	tool(t, "", "podman", "run", "-d", "--name", name, "--network", "ns:/run/netns/"+space, "-v",
+		dir+":"+dir, "-v", goroot+":/usr/local/go:ro",
+		"-v", modules+":/root/go/pkg/mod:ro", "-v", resolv+":/etc/resolv.conf:ro", "-v",
+		roots+":/etc/ssl/certs/ca-certificates.crt:ro",
+		"-e", "HOME=/root", "-e", "GOPROXY=off", "-e", "GOTOOLCHAIN=local", "--rootfs", system+":O",
+		"sleep", "infinity")
 	return []string{"podman", "exec", name}
 }
 
@@ -157,7 +168,8 @@ func goEnv(t *testing.T, name string) string {
 
 // TestContainersFresh is the first hour of a user, as far as a machine can have one: in a fresh
 // container without a network, from `git clone` on, it types the README and the tutorial, word by
-// word. The site of the README is there, under its name, with a certificate that the container trusts.
+// word. The site of the README is there, under its name, with a certificate that the container
+// trusts.
 func TestContainersFresh(t *testing.T) {
 	needsContainers(t)
 	needsProcesses(t)
@@ -168,22 +180,31 @@ func TestContainersFresh(t *testing.T) {
 	l.run("ip", "-n", inside, "route", "add", exampleIP+"/32", "dev", "eth0")
 	site := serveExample(t, outside)
 	dir := t.TempDir()
-	tool(t, "", "git", "clone", "--quiet", "--bare", "--no-local", "..", filepath.Join(dir, "crawlnode.git"))
+	tool(t, "", "git", "clone", "--quiet", "--bare", "--no-local", "..",
+		filepath.Join(dir, "crawlnode.git"))
 
 	r := &reader{t: t, dir: dir, wrap: freshContainer(t, inside, dir, site.roots),
 		nodes:    map[string]*process{},
 		patience: 15 * time.Minute,
-		env:      []string{"PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
+		env: []string{
+			"PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
 	began := time.Now()
-	r.obey(command{where: "before the README", text: "git clone --quiet " + dir + "/crawlnode.git crawlnode"})
+	r.obey(command{
+		where: "before the README",
+		text:  "git clone --quiet " + dir + "/crawlnode.git crawlnode",
+	})
 	r.dir = filepath.Join(dir, "crawlnode")
 	readme := consoleCommands(t, "../README.md")
-	took := r.timed(readme, map[string]string{"make release": notRun["make release"], "make test": "takes a quarter of an hour, and the network"})
+	took := r.timed(readme, map[string]string{
+		"make release": notRun["make release"],
+		"make test":    "takes a quarter of an hour, and the network",
+	})
 	first, pages := site.seen()
 	if pages < 9 {
 		t.Errorf("the site of the README saw %d pages", pages)
 	}
-	r.obey(command{where: "between", text: "kill -9 $(cat crawlnode-data/n*/pid)"}) // for what follows the usual ports are free
+	// for what follows the usual ports are free
+	r.obey(command{where: "between", text: "kill -9 $(cat crawlnode-data/n*/pid)"})
 
 	r.dir = filepath.Join(dir, "tutorial")
 	if err := os.Mkdir(r.dir, 0o755); err != nil {
@@ -192,7 +213,10 @@ func TestContainersFresh(t *testing.T) {
 	at := time.Now()
 	tutorial := consoleCommands(t, "../docs/tutorial.md")
 	r.walk("docs/tutorial.md", nil)
-	appendResult(t, "firsthour.md", "", fmt.Sprintf("fresh container, no network | clone to first page %v, of which make build %v and make demo %v; README whole %v (%d commands), tutorial %v (%d commands) |",
-		first.Sub(began).Round(time.Second), took["make build"].Round(time.Second), took["make demo"].Round(time.Second), at.Sub(began).Round(time.Second), len(readme),
+	appendResult(t, "firsthour.md", "", fmt.Sprintf("fresh container, "+
+		"no network | clone to first page %v, of which make build %v and make demo %v; "+
+		"README whole %v (%d commands), tutorial %v (%d commands) |",
+		first.Sub(began).Round(time.Second), took["make build"].Round(time.Second),
+		took["make demo"].Round(time.Second), at.Sub(began).Round(time.Second), len(readme),
 		time.Since(at).Round(time.Second), len(tutorial)))
 }

@@ -19,13 +19,16 @@ import (
 )
 
 // freshness makes TestFreshness run some of its cases in full.
-var freshness = flag.String("freshness", "", "names of the cases of freshnessCases, comma-separated, that TestFreshness runs in full; the figures go to docs/results/freshness.md")
+var freshness = flag.String("freshness", "", "names of the cases of freshnessCases, "+
+	"comma-separated, that TestFreshness runs in full; the figures go to docs/results/freshness.md")
 
 // freshVirtual makes TestFreshness run its cases in virtual time.
-var freshVirtual = flag.Bool("freshness-virtual", false, "run the cases of -freshness in virtual time, where the speed of the machine is of no account; the figures are only logged")
+var freshVirtual = flag.Bool("freshness-virtual", false, "run the cases of -freshness in virtual "+
+	"time, where the speed of the machine is of no account; the figures are only logged")
 
 // freshWorth is --recrawl-worth in the cases of TestFreshness.
-var freshWorth = flag.Float64("freshness-worth", config.Default().RecrawlWorth, "--recrawl-worth in the cases of -freshness")
+var freshWorth = flag.Float64("freshness-worth", config.Default().RecrawlWorth,
+	"--recrawl-worth in the cases of -freshness")
 
 // freshCase is a web that changes, and a crawler with a fixed number of visits a second.
 type freshCase struct {
@@ -36,7 +39,8 @@ type freshCase struct {
 	last   int     // mean intervals after the first pass
 	least  float64 // gain in the last ten of them
 	turn   int     // mean intervals after which a page's rate is drawn anew; 0: never
-	claims bool    // half of the hosts lie with their sitemaps, dates and entity tags, half tell the truth
+	// half of the hosts lie with their sitemaps, dates and entity tags, half tell the truth
+	claims bool
 }
 
 var freshnessCases = []freshCase{
@@ -49,9 +53,11 @@ var freshnessCases = []freshCase{
 	{name: "1 with liars", mode: crawl.RecrawlAdaptive, visits: 1, nodes: 1, last: 50, claims: true},
 }
 
-// The web: 2,000 pages, as in the simulation of package recrawl. A host's pages change in a mean interval between the usual one and 114 times more or
-// less, each page's rate is drawn around that. An answer takes freshLatency, so the fetchers of all nodes make up to freshBudget visits a second. A host
-// is left alone for twice that after each answer, so it can have a 30th of the visits: 1.5 times what the best intervals give to any.
+// The web: 2,000 pages, as in the simulation of package recrawl. A host's pages change in a mean
+// interval between the usual one and 114 times more or less, each page's rate is drawn around that.
+// An answer takes freshLatency, so the fetchers of all nodes make up to freshBudget visits a
+// second. A host is left alone for twice that after each answer, so it can have a 30th of the
+// visits: 1.5 times what the best intervals give to any.
 const (
 	freshHosts, freshPages = 200, 10
 	freshLatency           = 150 * time.Millisecond
@@ -61,7 +67,12 @@ const (
 )
 
 func (c *freshCase) web(mean time.Duration) simweb.Config {
-	changes := simweb.Changes{Mean: mean, Shape: 1, Spread: freshSpread, ETags: simweb.Claims{Truthful: 500}}
+	changes := simweb.Changes{
+		Mean:   mean,
+		Shape:  1,
+		Spread: freshSpread,
+		ETags:  simweb.Claims{Truthful: 500},
+	}
 	if c.turn > 0 {
 		changes.Turn = time.Duration(c.turn) * meanInterval
 	}
@@ -69,7 +80,16 @@ func (c *freshCase) web(mean time.Duration) simweb.Config {
 		half := simweb.Claims{Truthful: 500, Lying: 500}
 		changes.ETags, changes.Dates, changes.Lastmods, changes.Ages = half, half, half, half
 	}
-	return simweb.Config{Seed: 91, Hosts: freshHosts, PagesPerHost: freshPages, Skew: -1, LinksPerPage: 6, PageBytes: 2500, Latency: freshLatency, Changes: changes}
+	return simweb.Config{
+		Seed:         91,
+		Hosts:        freshHosts,
+		PagesPerHost: freshPages,
+		Skew:         -1,
+		LinksPerPage: 6,
+		PageBytes:    2500,
+		Latency:      freshLatency,
+		Changes:      changes,
+	}
 }
 
 // meanInterval is the time in which each page can be visited once.
@@ -89,9 +109,10 @@ func (c *freshCase) make(t *testing.T, build func(simweb.Config) *simweb.Web) *s
 	return build(c.web(time.Duration(float64(time.Hour) * total * c.visits / freshBudget)))
 }
 
-// TestFreshness visits a web of 2,000 pages again and again, whose pages change at rates that the crawler does not know, with a
-// fixed number of visits a second. The web server knows when it changed, and so how fresh the crawler's copies are, and how fresh they
-// would be with equal intervals and with the best intervals for the pages' real rates.
+// TestFreshness visits a web of 2,000 pages again and again, whose pages change at rates that the
+// crawler does not know, with a fixed number of visits a second. The web server knows when it
+// changed, and so how fresh the crawler's copies are, and how fresh they would be with equal
+// intervals and with the best intervals for the pages' real rates.
 func TestFreshness(t *testing.T) {
 	needsProcesses(t)
 	onRequest(t, *freshness != "",
@@ -121,8 +142,10 @@ func (c *freshCase) run(t *testing.T) {
 		return web
 	})
 	pages := reachable(web)
-	nodes := simCluster(t, srv, time.Millisecond, "--partitions", "512", "--store", "none", "--fetchers", fmt.Sprint(freshFetchers/c.nodes),
-		"--recrawl", c.mode, "--recrawl-interval", c.guess().String(), "--recrawl-min", freshMin.String(), "--recrawl-max", freshMax.String(),
+	nodes := simCluster(t, srv, time.Millisecond, "--partitions", "512", "--store", "none",
+		"--fetchers", fmt.Sprint(freshFetchers/c.nodes),
+		"--recrawl", c.mode, "--recrawl-interval", c.guess().String(), "--recrawl-min", freshMin.String(),
+		"--recrawl-max", freshMax.String(),
 		"--recrawl-worth", fmt.Sprint(*freshWorth))
 	nodes.addReady(c.nodes)
 	nodes.converged(time.Minute)
@@ -156,7 +179,8 @@ func (c *freshCase) guess() time.Duration {
 func (c *freshCase) note(t *testing.T, k int, s *crawl.Status) {
 	t.Helper()
 	f := s.Freshness
-	t.Logf("interval %d: due %d, overdue %v, revisits %d, changed %d, expected %v", k, f.Due, quantile(f.OverdueSeconds.P50), f.RevisitsTotal, f.ChangedTotal, quantile(f.Expected))
+	t.Logf("interval %d: due %d, overdue %v, revisits %d, changed %d, expected %v", k, f.Due,
+		quantile(f.OverdueSeconds.P50), f.RevisitsTotal, f.ChangedTotal, quantile(f.Expected))
 }
 
 func quantile(v *float64) float64 {
@@ -185,9 +209,15 @@ type freshPage struct {
 	visits []time.Time
 }
 
-// judge compares what the crawler did with schedules that have the same number of visits in each interval: equal intervals, and the
-// best ones for the pages' real rates. It returns the row of the results.
-func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start time.Time) (row string) {
+// judge compares what the crawler did with schedules that have the same number of visits in each
+// interval: equal intervals, and the best ones for the pages' real rates. It returns the row of the
+// results.
+func (c *freshCase) judge(
+	t *testing.T,
+	web *simweb.Web,
+	pages []string,
+	start time.Time,
+) (row string) {
 	t.Helper()
 	ours, budgets := c.visitsOf(web, pages, start)
 	n := float64(len(pages))
@@ -202,28 +232,38 @@ func (c *freshCase) judge(t *testing.T, web *simweb.Web, pages []string, start t
 			all.seen[i] = append(all.seen[i], freshOf(web, of, from, to))
 			all.expected[i] = append(all.expected[i], expectedOf(web, of, from, to))
 		}
-		t.Logf("%3d: %.1f visits a second; seen %.4f, equal %.4f, best %.4f; by the rates %.4f, %.4f, %.4f", k, budgets[k],
-			all.seen[0][k], all.seen[1][k], all.seen[2][k], all.expected[0][k], all.expected[1][k], all.expected[2][k])
+		t.Logf(
+			"%3d: %.1f visits a second; seen %.4f, equal %.4f, best %.4f; by the rates %.4f, %.4f, %.4f",
+			k, budgets[k],
+			all.seen[0][k], all.seen[1][k], all.seen[2][k], all.expected[0][k], all.expected[1][k],
+			all.expected[2][k])
 	}
-	row = fmt.Sprintf("%s | %.1f | %.0f |", c.name, mean(budgets), intervals(budgets, len(budgets), len(pages)))
+	row = fmt.Sprintf("%s | %.1f | %.0f |", c.name, mean(budgets),
+		intervals(budgets, len(budgets), len(pages)))
 	for _, n := range []float64{0, 1, 2, 5, 10, 20, 30} {
 		if intervals(budgets, len(budgets), len(pages)) < n+1 {
 			row += " – |"
 			continue
 		}
-		row += fmt.Sprintf(" %.2f |", gainOf(&all.seen, windowAt(budgets, n, len(pages)), windowAt(budgets, n+5, len(pages))))
+		row += fmt.Sprintf(" %.2f |",
+			gainOf(&all.seen, windowAt(budgets, n, len(pages)), windowAt(budgets, n+5, len(pages))))
 	}
 	last := windowAt(budgets, intervals(budgets, len(budgets), len(pages))-10, len(pages))
 	final := gainOf(&all.seen, last, len(budgets))
-	row += fmt.Sprintf(" %.3f | %.3f | %.4f, %.4f, %.4f |", final, gainOf(&all.expected, last, len(budgets)), mean(all.seen[0][last:]), mean(all.seen[1][last:]), mean(all.seen[2][last:]))
+	row += fmt.Sprintf(" %.3f | %.3f | %.4f, %.4f, %.4f |", final,
+		gainOf(&all.expected, last, len(budgets)), mean(all.seen[0][last:]), mean(all.seen[1][last:]),
+		mean(all.seen[2][last:]))
 	t.Log(row)
 	if final < c.least {
-		t.Errorf("in the last ten mean intervals the gain is %.3f of what the best intervals gain, want %.2f", final, c.least)
+		t.Errorf(
+			"in the last ten mean intervals the gain is %.3f of what the best intervals gain, want %.2f",
+			final, c.least)
 	}
 	return row
 }
 
-// intervals is how often each of so many pages could be visited in the first k windows: in mean intervals.
+// intervals is how often each of so many pages could be visited in the first k windows: in mean
+// intervals.
 func intervals(budgets []float64, k, pages int) (sum float64) {
 	for _, b := range budgets[:k] {
 		sum += b * meanInterval.Seconds() / float64(pages)
@@ -239,10 +279,12 @@ func windowAt(budgets []float64, n float64, pages int) (k int) {
 	return k
 }
 
-// freshCurves has the freshness in each interval: of the crawler, of equal intervals and of the best ones.
+// freshCurves has the freshness in each interval: of the crawler, of equal intervals and of the
+// best ones.
 type freshCurves struct{ seen, expected [3][]float64 }
 
-// gainOf is what the crawler gains over equal intervals, as a share of what the best ones gain, in some intervals.
+// gainOf is what the crawler gains over equal intervals, as a share of what the best ones gain, in
+// some intervals.
 func gainOf(of *[3][]float64, from, to int) float64 {
 	to = min(max(to, from+1), len(of[0]))
 	equal := mean(of[1][from:to])
@@ -256,8 +298,13 @@ func mean(of []float64) (sum float64) {
 	return sum
 }
 
-// visitsOf returns the visits that the crawler has made, and how many of them a second in each interval.
-func (c *freshCase) visitsOf(web *simweb.Web, pages []string, start time.Time) (ours []freshPage, budgets []float64) {
+// visitsOf returns the visits that the crawler has made, and how many of them a second in each
+// interval.
+func (c *freshCase) visitsOf(
+	web *simweb.Web,
+	pages []string,
+	start time.Time,
+) (ours []freshPage, budgets []float64) {
 	ours, budgets = make([]freshPage, len(pages)), make([]float64, c.last)
 	for i, u := range pages {
 		ours[i].url = u
@@ -271,9 +318,16 @@ func (c *freshCase) visitsOf(web *simweb.Web, pages []string, start time.Time) (
 	return ours, budgets
 }
 
-// schedule visits pages from the start on by the intervals that next chooses for the rates and the budget of the moment; the
-// first visit after a random part of one. What was visited before the start stays.
-func (c *freshCase) schedule(web *simweb.Web, ours []freshPage, start time.Time, budgets []float64, next func(rates []float64, budget float64) []float64) []freshPage {
+// schedule visits pages from the start on by the intervals that next chooses for the rates and the
+// budget of the moment; the first visit after a random part of one. What was visited before the
+// start stays.
+func (c *freshCase) schedule(
+	web *simweb.Web,
+	ours []freshPage,
+	start time.Time,
+	budgets []float64,
+	next func(rates []float64, budget float64) []float64,
+) []freshPage {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([]freshPage, len(ours))
 	left := make([]float64, len(ours)) // of an interval, until the next visit
@@ -307,7 +361,8 @@ func ratesAt(web *simweb.Web, pages []freshPage, at time.Time) []float64 {
 	return rates
 }
 
-// bestIntervals are those with the greatest freshness for known rates under a budget of visits a second.
+// bestIntervals are those with the greatest freshness for known rates under a budget of visits a
+// second.
 func bestIntervals(rates []float64, budget float64) []float64 {
 	next := make([]float64, len(rates))
 	low, high := 1e-6, 1e12
@@ -344,7 +399,8 @@ func expectedOf(web *simweb.Web, pages []freshPage, from, to time.Time) (sum flo
 			if last+1 < len(p.visits) && p.visits[last+1].Before(to) {
 				until = p.visits[last+1]
 			}
-			sum += math.Exp(-rate*at.Sub(p.visits[last]).Seconds()) * -math.Expm1(-rate*until.Sub(at).Seconds()) / rate
+			sum += math.Exp(-rate*at.Sub(p.visits[last]).Seconds()) *
+				-math.Expm1(-rate*until.Sub(at).Seconds()) / rate
 			at = until
 		}
 	}

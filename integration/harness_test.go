@@ -100,8 +100,10 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 	return build(filepath.Join(dir, "crawlnode"))
 })
 
-// profiled has the program compiled as releases are, by the profile of crawls: minutes more, so it is not the check's.
-var profiled = flag.Bool("pgo", false, "compile the program by the profile that releases are compiled by")
+// profiled has the program compiled as releases are, by the profile of crawls: minutes more, so it
+// is not the check's.
+var profiled = flag.Bool("pgo", false,
+	"compile the program by the profile that releases are compiled by")
 
 // pgo is the value of PGO that the scripts of releases and images get: "" is their own way.
 func pgo() string {
@@ -180,7 +182,12 @@ type process struct {
 // at the latest, and a failed test shows the end of its output.
 func spawn(t *testing.T, name, log string, argv ...string) *process {
 	t.Helper()
-	p := &process{name: name, cmd: exec.Command(argv[0], argv[1:]...), log: log, done: make(chan struct{})}
+	p := &process{
+		name: name,
+		cmd:  exec.Command(argv[0], argv[1:]...),
+		log:  log,
+		done: make(chan struct{}),
+	}
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +274,8 @@ func tail(path string, lines int) string {
 }
 
 // crash finds the start of a Go program's crash output.
-var crash = regexp.MustCompile(`(?m)^(panic:|fatal error:|unexpected fault address|WARNING: DATA RACE|SIG[A-Z]+:).*$`)
+var crash = regexp.MustCompile(
+	`(?m)^(panic:|fatal error:|unexpected fault address|WARNING: DATA RACE|SIG[A-Z]+:).*$`)
 
 // lastWords returns the end of a log, or of one that ends in a crash what was
 // logged before and how the crash begins.

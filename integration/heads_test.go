@@ -54,34 +54,56 @@ var headMutations = []struct {
 	{class: "folded line", lines: []string{"X-A: b\r\n  c", "X-A: b\r\n\tc", "X-A:\r\n b"}},
 	{class: "control bytes in a value", lines: []string{"X-A: b\x01c", "X-A: b\x7fc", "X-A: \x1b[1m"}},
 	{class: "bytes outside ASCII", lines: []string{"X-A: caf\xe9", "X-A: b\xc3\xa4r", "X-A: \xff\xfe"}},
-	{class: "status line", status: []string{"HTTP/1.1 200", "HTTP/1.1 200 ", "HTTP/1.0 200 OK", "HTTP/1.1 200 Very \xe4 fine",
+	{class: "status line", status: []string{"HTTP/1.1 200", "HTTP/1.1 200 ", "HTTP/1.0 200 OK",
+		"HTTP/1.1 200 Very \xe4 fine",
 		"HTTP/1.1  200 OK", "HTTP/1.1 200\tOK", "HTTP/1.2 200 OK"}},
-	{class: "other status lines", status: []string{"http/1.1 200 OK", "HTTP/1 200 OK", "HTTP/2 200 OK", "ICY 200 OK", "HTTP/1.1 20 OK",
+	{class: "other status lines", status: []string{"http/1.1 200 OK", "HTTP/1 200 OK", "HTTP/2 200 OK",
+		"ICY 200 OK", "HTTP/1.1 20 OK",
 		"HTTP/1.1 OK", "HTTP/1.1200 OK", "HTTP/1.1 2000 OK"}},
-	{class: "interim answers before it", status: []string{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK"}},
-	{class: "equal lengths", length: []string{"Content-Length: %d, %d", "Content-Length: %d\r\nContent-Length: %d", "Content-Length: %d,%d,%d"}},
+	{class: "interim answers before it", status: []string{
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK",
+		"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK",
+	}},
+	{class: "equal lengths", length: []string{"Content-Length: %d, %d",
+		"Content-Length: %d\r\nContent-Length: %d", "Content-Length: %d,%d,%d"}},
 	{class: "lengths that differ", length: []string{"Content-Length: %d\r\nContent-Length: 5", "Content-Length: %d, 7"}},
-	{class: "length that is no number", length: []string{"Content-Length: abc", "Content-Length: -1", "Content-Length:", "Content-Length: 0x26"}},
-	{class: "odd forms of the length", length: []string{"Content-Length: +%d", "Content-Length: %d ", "content-length:%d", "Content-Length: 000%d"}},
+	{class: "length that is no number", length: []string{"Content-Length: abc", "Content-Length: -1",
+		"Content-Length:", "Content-Length: 0x26"}},
+	{class: "odd forms of the length", length: []string{"Content-Length: +%d", "Content-Length: %d ",
+		"content-length:%d", "Content-Length: 000%d"}},
 	{class: "no length", length: []string{""}},
 	{class: "length longer than the body", length: []string{"Content-Length: 4000", "Content-Length: 60"}},
 	{class: "chunked", length: []string{"Transfer-Encoding: chunked"}, body: "26\r\n" + comparedBody + "\r\n0\r\n\r\n"},
-	{class: "chunked, length beside it", length: []string{"Transfer-Encoding: chunked\r\nContent-Length: 5"}, body: "26\r\n" + comparedBody + "\r\n0\r\n\r\n"},
+	{
+		class:  "chunked, length beside it",
+		length: []string{"Transfer-Encoding: chunked\r\nContent-Length: 5"},
+		body:   "26\r\n" + comparedBody + "\r\n0\r\n\r\n",
+	},
 	{class: "chunked without its end", length: []string{"Transfer-Encoding: chunked"}, body: "26\r\n" + comparedBody + "\r\n"},
 	{class: "chunked, garbage for a size", length: []string{"Transfer-Encoding: chunked"}, body: "26\r\n" + comparedBody + "\r\nzz\r\n"},
-	{class: "chunked twice", length: []string{"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"}, body: "26\r\n" + comparedBody + "\r\n0\r\n\r\n"},
+	{
+		class:  "chunked twice",
+		length: []string{"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"},
+		body:   "26\r\n" + comparedBody + "\r\n0\r\n\r\n",
+	},
 	{class: "identity", length: []string{"Transfer-Encoding: identity", "Transfer-Encoding: identity\r\nContent-Length: %d"}},
-	{class: "type twice", types: []string{"text/html, text/html", "text/html\r\nContent-Type: text/html", "text/plain, text/html", "text/html, */*"}},
-	{class: "type and garbage", types: []string{"text/html, x", "text/html;", "text/html;;", "text/html ; x", "TEXT/HTML; charset", "text/html;charset=\"utf-8"}},
+	{class: "type twice", types: []string{"text/html, text/html",
+		"text/html\r\nContent-Type: text/html", "text/plain, text/html", "text/html, */*"}},
+	{class: "type and garbage", types: []string{"text/html, x", "text/html;", "text/html;;",
+		"text/html ; x", "TEXT/HTML; charset", "text/html;charset=\"utf-8"}},
 	{class: "invalid type", types: []string{"html", "text", "text/", "/html", "\"text/html\"", "text html", "unknown/unknown", "*/*"}},
 	{class: "other type", types: []string{"text/plain", "application/xhtml+xml", "image/png", "application/json; charset=utf-8"}},
-	{class: "redirect", status: []string{"HTTP/1.1 302 Found", "HTTP/1.1 301"}, lines: []string{"Location: /to", "Location : /to", "location:/to", "LOCATION:   /to  "}},
+	{
+		class:  "redirect",
+		status: []string{"HTTP/1.1 302 Found", "HTTP/1.1 301"},
+		lines:  []string{"Location: /to", "Location : /to", "location:/to", "LOCATION:   /to  "},
+	},
 	{class: "bare line feeds"}, // see raw
 	{class: "mixed line ends"},
 }
 
-// generatedHeads are comparedHeads answers made of a seed: each mutation in turn, and from the second
-// round on two at a time.
+// generatedHeads are comparedHeads answers made of a seed: each mutation in turn, and from the
+// second round on two at a time.
 func generatedHeads(seed uint64) []comparedHead {
 	rng := rand.New(rand.NewPCG(seed, seed))
 	pick := func(list []string, without string) string {
@@ -100,7 +122,8 @@ func generatedHeads(seed uint64) []comparedHead {
 		length := pick(m.length, "Content-Length: %d")
 		length = strings.ReplaceAll(length, "%d", fmt.Sprint(len(comparedBody)))
 		class := m.class
-		lines := []string{pick(m.status, "HTTP/1.1 200 OK"), "Server: test", "Content-Type: " + pick(m.types, "text/html")}
+		lines := []string{pick(m.status, "HTTP/1.1 200 OK"), "Server: test",
+			"Content-Type: " + pick(m.types, "text/html")}
 		lines = append(lines, pick(m.lines, ""))
 		if i >= 3*len(headMutations) { // and one more line
 			if more := headMutations[1+rng.IntN(7)]; more.lines != nil {
@@ -145,7 +168,8 @@ func serveHeads(t *testing.T, all []comparedHead, page string) string {
 		path, _, _ = strings.Cut(path, " ")
 		path, _, _ = strings.Cut(path, "?")
 		good := func(body string) {
-			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n"+
+				"Connection: close\r\n\r\n%s", len(body), body)
 		}
 		var i int
 		switch _, err := fmt.Sscanf(path, "%d", &i); {
@@ -188,7 +212,10 @@ func (s readHead) agrees(o readHead) bool {
 
 // byFetcher is what this program makes of each case.
 func byFetcher(t *testing.T, address string) []readHead {
-	f := fetcher.New(fetcher.Options{UserAgent: "crawlnode/test", Allowed: func(netip.Addr) bool { return true }})
+	f := fetcher.New(fetcher.Options{
+		UserAgent: "crawlnode/test",
+		Allowed:   func(netip.Addr) bool { return true },
+	})
 	defer f.Close()
 	out := make([]readHead, comparedHeads)
 	for i := range out {
@@ -196,11 +223,18 @@ func byFetcher(t *testing.T, address string) []readHead {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := f.Do(t.Context(), fetcher.Request{URL: u, Addr: netip.MustParseAddrPort(address).Addr()})
+		r, err := f.Do(t.Context(),
+			fetcher.Request{URL: u, Addr: netip.MustParseAddrPort(address).Addr()})
 		if err != nil {
 			continue
 		}
-		out[i] = readHead{Status: r.Status, Marker: r.Header.Get("X-Marker"), Redirected: r.Status/100 == 3 && r.Header.Get("Location") == "/to", Body: string(r.Body), Media: r.MediaType}
+		out[i] = readHead{
+			Status:     r.Status,
+			Marker:     r.Header.Get("X-Marker"),
+			Redirected: r.Status/100 == 3 && r.Header.Get("Location") == "/to",
+			Body:       string(r.Body),
+			Media:      r.MediaType,
+		}
 		r.Release()
 	}
 	return out
@@ -217,8 +251,10 @@ func byCurl(t *testing.T, address string) []readHead {
 	file := filepath.Join(t.TempDir(), "body")
 	for i := range out {
 		_ = os.Remove(file)
-		text, _ := exec.CommandContext(t.Context(), path, "-s", "--http1.1", "--noproxy", "*", "--max-time", "30", "-o", file,
-			"-w", `%{http_code}\n%header{x-marker}\n%{redirect_url}`, fmt.Sprintf("http://%s/%d", address, i)).Output()
+		text, _ := exec.CommandContext(t.Context(), path, "-s", "--http1.1", "--noproxy", "*",
+			"--max-time", "30", "-o", file,
+			"-w", `%{http_code}\n%header{x-marker}\n%{redirect_url}`,
+			fmt.Sprintf("http://%s/%d", address, i)).Output()
 		fields := strings.Split(string(text)+"\n\n", "\n")
 		var s readHead
 		if _, err := fmt.Sscan(fields[0], &s.Status); err != nil {
@@ -266,7 +302,8 @@ func byChromium(t *testing.T, address string) []readHead {
 	b.open("http://" + address + "/")
 	ctx, cancel := context.WithTimeout(b.ctx, 3*browserTime)
 	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("all(%d)", comparedHeads), chromedp.EvalAwaitPromise))
+	text, err := chromedp.Run(ctx,
+		chromedp.Evaluate[string](fmt.Sprintf("all(%d)", comparedHeads), chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,28 +348,35 @@ func TestHeadsAsBrowsersReadThem(t *testing.T) {
 			r.both++
 		}
 		if curl[i].agrees(chromium[i]) && !withCurl {
-			t.Errorf("case %d, %s: %q\nhere     %+v\ncurl     %+v\nChromium %+v", i, c.class, c.raw, ours[i], curl[i], chromium[i])
+			t.Errorf("case %d, %s: %q\nhere     %+v\ncurl     %+v\nChromium %+v", i, c.class, c.raw, ours[i],
+				curl[i], chromium[i])
 		}
 		// What Chromium downloads, such as "/html", has no valid type, and is sniffed here, as the
 		// Fetch standard and the MIME Sniffing standard say.
 		if !sameMedia && withChromium && chromium[i].Media != "" {
-			t.Errorf("case %d, %s: %q\nis a page: here %v, in Chromium %v (%q)", i, c.class, c.raw, isPage(ours[i]), isPage(chromium[i]), chromium[i].Media)
+			t.Errorf("case %d, %s: %q\nis a page: here %v, in Chromium %v (%q)", i, c.class, c.raw,
+				isPage(ours[i]), isPage(chromium[i]), chromium[i].Media)
 		}
 		if !withCurl || !withChromium {
-			fmt.Fprintf(&differences, "%d %s: %q\n  here     %+v\n  curl     %+v\n  Chromium %+v\n", i, c.class, c.raw, ours[i], curl[i], chromium[i])
+			fmt.Fprintf(&differences, "%d %s: %q\n  here     %+v\n  curl     %+v\n  Chromium %+v\n", i,
+				c.class, c.raw, ours[i], curl[i], chromium[i])
 		}
 	}
 	var table strings.Builder
 	sum := row{}
 	for _, m := range headMutations {
 		r := rows[m.class]
-		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d | %d |\n", m.class, r.n, r.curl, r.chromium, r.both, r.media)
-		sum.n, sum.curl, sum.chromium, sum.both, sum.media = sum.n+r.n, sum.curl+r.curl, sum.chromium+r.chromium, sum.both+r.both, sum.media+r.media
+		fmt.Fprintf(&table, "| %s | %d | %d | %d | %d | %d |\n", m.class, r.n, r.curl, r.chromium, r.both,
+			r.media)
+		sum.n, sum.curl, sum.chromium, sum.both, sum.media = sum.n+r.n, sum.curl+r.curl,
+			sum.chromium+r.chromium, sum.both+r.both, sum.media+r.media
 	}
-	fmt.Fprintf(&table, "| all | %d | %d | %d | %d | %d |\n", sum.n, sum.curl, sum.chromium, sum.both, sum.media)
+	fmt.Fprintf(&table, "| all | %d | %d | %d | %d | %d |\n", sum.n, sum.curl, sum.chromium, sum.both,
+		sum.media)
 	t.Logf("as curl, as Chromium, as one of them, a page as in Chromium:\n%s", table.String())
 	if *headsReport != "" {
-		if err := os.WriteFile(*headsReport, []byte(table.String()+"\n"+differences.String()), 0o644); err != nil {
+		if err := os.WriteFile(*headsReport, []byte(table.String()+"\n"+
+			differences.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

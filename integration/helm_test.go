@@ -41,7 +41,8 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	defer cancel()
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + filepath.Join(home, "none")}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"KUBECONFIG=" + filepath.Join(home, "none")}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
@@ -55,7 +56,8 @@ func rendered(t *testing.T, values string, args ...string) []manifestObject {
 	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, err := helm(t, append([]string{"template", "crawlnode", chart, "--kube-version", kubeVersion, "--namespace", "crawl", "-f", file}, args...)...)
+	out, errs, err := helm(t, append([]string{"template", "crawlnode", chart, "--kube-version",
+		kubeVersion, "--namespace", "crawl", "-f", file}, args...)...)
 	if err != nil {
 		t.Fatalf("helm template: %v\n%s", err, errs)
 	}
@@ -126,7 +128,8 @@ func withoutHelm(v any) {
 func TestHelmChart(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	if out, errs, err := helm(t, "lint", "--strict", "--kube-version", kubeVersion, chart); err != nil {
+	if out, errs, err := helm(t, "lint", "--strict", "--kube-version", kubeVersion, chart); err !=
+		nil {
 		t.Errorf("helm lint: %v\n%s%s", err, out, errs)
 	}
 
@@ -152,36 +155,48 @@ func TestHelmChart(t *testing.T) {
 		kinds  string
 		check  func(t *testing.T, objects []manifestObject)
 	}{
-		"defaults": {"", "Pod PodDisruptionBudget Service Service StatefulSet", func(*testing.T, []manifestObject) {}},
-		"everything": {everyValue, "Ingress Pod Secret Service Service ServiceAccount ServiceMonitor StatefulSet", func(t *testing.T, objects []manifestObject) {
-			set := find(t, objects, "StatefulSet", "web")
-			args := fmt.Sprint(dig(set, "spec", "template", "spec", "containers", 0, "args"))
-			for _, want := range []string{"--join=web-0.web:27296,web-1.web:27296,web-2.web:27296", "--contact=me@example.org", "--drain-timeout=100s", "--seed=https://a.test/?x={{ .Values }}",
-				"--webhook=https://hooks.example.org/", "--secrets=/secrets/secrets", "--max-pages=1000000", "--delay=2s", "--exclude=glob:*/a", "--exclude=glob:*/b", "--assets=true", "--priority=depth=0.5", "--dns=127.0.0.1:53"} {
-				if !strings.Contains(args, want) {
-					t.Errorf("no %s in %s", want, args)
+		"defaults": {"", "Pod PodDisruptionBudget Service Service StatefulSet",
+			func(*testing.T, []manifestObject) {}},
+		"everything": {everyValue,
+			"Ingress Pod Secret Service Service ServiceAccount ServiceMonitor StatefulSet",
+			func(t *testing.T, objects []manifestObject) {
+				set := find(t, objects, "StatefulSet", "web")
+				args := fmt.Sprint(dig(set, "spec", "template", "spec", "containers", 0, "args"))
+				for _, want := range []string{"--join=web-0.web:27296,web-1.web:27296,web-2.web:27296",
+					"--contact=me@example.org", "--drain-timeout=100s", "--seed=https://a.test/?x={{ .Values }}",
+					"--webhook=https://hooks.example.org/", "--secrets=/secrets/secrets", "--max-pages=1000000",
+					"--delay=2s", "--exclude=glob:*/a", "--exclude=glob:*/b", "--assets=true",
+					"--priority=depth=0.5", "--dns=127.0.0.1:53"} {
+					if !strings.Contains(args, want) {
+						t.Errorf("no %s in %s", want, args)
+					}
 				}
-			}
-			if dig(set, "spec", "replicas") != 5 || dig(set, "spec", "template", "spec", "terminationGracePeriodSeconds") != 115 {
-				t.Errorf("%v", dig(set, "spec"))
-			}
-			key := find(t, objects, "Secret", "web-key")
-			if dig(key, "stringData", "the.key") != "a key" {
-				t.Errorf("%v", key)
-			}
-			monitor := find(t, objects, "ServiceMonitor", "web")
-			if dig(monitor, "spec", "endpoints", 0, "authorization", "credentials", "name") != "scrape" || dig(monitor, "metadata", "labels", "release") != "prometheus" {
-				t.Errorf("%v", monitor)
-			}
-			if dig(find(t, objects, "Ingress", "web"), "spec", "rules", 0, "http", "paths", 0, "backend", "service", "name") != "web-api" {
-				t.Error("the ingress leads elsewhere")
-			}
-		}},
-		"one node": {"nodes: 1", "Pod PodDisruptionBudget Service Service StatefulSet", func(t *testing.T, objects []manifestObject) {
-			if args := fmt.Sprint(dig(find(t, objects, "StatefulSet", "crawlnode"), "spec", "template", "spec", "containers", 0, "args")); !strings.Contains(args, " --join=crawlnode-0.crawlnode:27296 ") {
-				t.Error(args)
-			}
-		}},
+				if dig(set, "spec", "replicas") != 5 ||
+					dig(set, "spec", "template", "spec", "terminationGracePeriodSeconds") != 115 {
+					t.Errorf("%v", dig(set, "spec"))
+				}
+				key := find(t, objects, "Secret", "web-key")
+				if dig(key, "stringData", "the.key") != "a key" {
+					t.Errorf("%v", key)
+				}
+				monitor := find(t, objects, "ServiceMonitor", "web")
+				if dig(monitor, "spec", "endpoints", 0, "authorization", "credentials", "name") != "scrape" ||
+					dig(monitor, "metadata", "labels", "release") != "prometheus" {
+					t.Errorf("%v", monitor)
+				}
+				if dig(find(t, objects, "Ingress", "web"), "spec", "rules", 0, "http", "paths", 0, "backend",
+					"service", "name") != "web-api" {
+					t.Error("the ingress leads elsewhere")
+				}
+			}},
+		"one node": {"nodes: 1", "Pod PodDisruptionBudget Service Service StatefulSet",
+			func(t *testing.T, objects []manifestObject) {
+				if args := fmt.Sprint(dig(find(t, objects, "StatefulSet", "crawlnode"), "spec", "template",
+					"spec", "containers", 0,
+					"args")); !strings.Contains(args, " --join=crawlnode-0.crawlnode:27296 ") {
+					t.Error(args)
+				}
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := rendered(t, tc.values)
@@ -221,12 +236,17 @@ func TestHelmNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"_notes.tpl": `{{ define "notes" }}` + string(text) + "{{ end }}", "notes.yaml": `notes: {{ include "notes" . | quote }}`} {
-		if err := os.WriteFile(filepath.Join(copied, "templates", name), []byte(content), 0o600); err != nil {
+	for name, content := range map[string]string{
+		"_notes.tpl": `{{ define "notes" }}` + string(text) + "{{ end }}",
+		"notes.yaml": `notes: {{ include "notes" . | quote }}`,
+	} {
+		if err := os.WriteFile(filepath.Join(copied, "templates", name), []byte(content), 0o600); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
-	out, errs, err := helm(t, "template", "crawl", copied, "--kube-version", kubeVersion, "--namespace", "web", "--set", "nodes=5", "--show-only", "templates/notes.yaml")
+	out, errs, err := helm(t, "template", "crawl", copied, "--kube-version", kubeVersion,
+		"--namespace", "web", "--set", "nodes=5", "--show-only", "templates/notes.yaml")
 	var object struct{ Notes string }
 	if err == nil {
 		err = yaml.Unmarshal([]byte(out), &object)
@@ -235,9 +255,13 @@ func TestHelmNotes(t *testing.T) {
 		t.Fatalf("helm template: %v\n%s", err, errs)
 	}
 	notes := object.Notes
-	for _, want := range []string{"5 nodes of crawlnode start as crawl-crawlnode-0 to crawl-crawlnode-4 in namespace web", "crawlnode keygen cluster.key",
-		"kubectl -n web create secret generic crawl-crawlnode-key --from-file=cluster.key", "crawl.contact is still", "kubectl -n web exec crawl-crawlnode-0 -- /crawlnode status",
-		"port-forward service/crawl-crawlnode-api 27295:27295"} {
+	for _, want := range []string{
+		"5 nodes of crawlnode start as crawl-crawlnode-0 to crawl-crawlnode-4 in namespace web",
+		"crawlnode keygen cluster.key",
+		"kubectl -n web create secret generic crawl-crawlnode-key --from-file=cluster.key",
+		"crawl.contact is still", "kubectl -n web exec crawl-crawlnode-0 -- /crawlnode status",
+		"port-forward service/crawl-crawlnode-api 27295:27295",
+	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in\n%s", want, notes)
 		}
@@ -303,7 +327,8 @@ func TestHelmRefuses(t *testing.T) {
 		if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, err := helm(t, "template", "crawlnode", chart, "--kube-version", kubeVersion, "-f", file); err == nil || !strings.Contains(errs, want) {
+		if _, errs, err := helm(t, "template", "crawlnode", chart, "--kube-version", kubeVersion, "-f",
+			file); err == nil || !strings.Contains(errs, want) {
 			t.Errorf("%s: %v, %s; want %q", values, err, errs, want)
 		}
 	}
@@ -318,7 +343,8 @@ func TestHelmRuns(t *testing.T) {
 	needsPrograms(t, "unshare", "mount")
 	t.Parallel()
 	dir := t.TempDir()
-	set := find(t, rendered(t, "crawl: {settings: {allow-net: 127.0.0.0/8, partitions: 512}}"), "StatefulSet", "crawlnode")
+	set := find(t, rendered(t, "crawl: {settings: {allow-net: 127.0.0.0/8, partitions: 512}}"),
+		"StatefulSet", "crawlnode")
 	container := dig(set, "spec", "template", "spec", "containers", 0)
 	key := filepath.Join(dir, "cluster.key")
 	if code, _, errs := run(t, "", "keygen", key); code != 0 {
@@ -344,11 +370,14 @@ func TestHelmRuns(t *testing.T) {
 		pod, addr := fmt.Sprintf("crawlnode-%d", i), fmt.Sprintf("%s%d", network, i+1)
 		env := map[string]string{"POD_NAME": pod}
 		// The image's own variables, with the pod's address for all of the pod's.
-		argv := []string{"unshare", "-m", "sh", "-c", `mount --bind "$0" /etc/hosts && exec "$@"`, hostsFile, "env", "CRAWLNODE_DATA_DIR=" + filepath.Join(dir, pod),
-			"CRAWLNODE_HTTP=" + addr + ":27295", "CRAWLNODE_GOSSIP=" + addr + ":27296", "CRAWLNODE_RPC=" + addr + ":27297"}
+		argv := []string{"unshare", "-m", "sh", "-c", `mount --bind "$0" /etc/hosts && exec "$@"`,
+			hostsFile, "env", "CRAWLNODE_DATA_DIR=" + filepath.Join(dir, pod),
+			"CRAWLNODE_HTTP=" + addr + ":27295", "CRAWLNODE_GOSSIP=" + addr + ":27296",
+			"CRAWLNODE_RPC=" + addr + ":27297"}
 		list, _ := dig(container, "env").([]any)
 		for _, v := range list {
-			if name, _ := dig(v, "name").(string); name == "CRAWLNODE_CLUSTER_KEY_FILE" && dig(v, "value") == "/key/cluster.key" {
+			if name, _ := dig(v, "name").(string); name == "CRAWLNODE_CLUSTER_KEY_FILE" &&
+				dig(v, "value") == "/key/cluster.key" {
 				argv = append(argv, name+"="+key)
 			} else if name != "POD_NAME" || dig(v, "valueFrom", "fieldRef", "fieldPath") != "metadata.name" {
 				t.Fatalf("the test does not know the variable %v", v)
@@ -358,7 +387,8 @@ func TestHelmRuns(t *testing.T) {
 		args, _ := dig(container, "args").([]any)
 		for _, a := range args {
 			text, _ := a.(string)
-			argv = append(argv, os.Expand(strings.NewReplacer("$(", "${", ")", "}").Replace(text), func(name string) string { return env[name] }))
+			argv = append(argv, os.Expand(strings.NewReplacer("$(", "${", ")", "}").Replace(text),
+				func(name string) string { return env[name] }))
 		}
 		return spawn(t, pod, filepath.Join(dir, pod+".log"), argv...)
 	}
@@ -370,12 +400,14 @@ func TestHelmRuns(t *testing.T) {
 		t.Helper()
 		until(t, 4*time.Minute, func() string {
 			for i := range pods {
-				code, out, errs := run(t, "", "status", "--check", "healthy", "--addr", fmt.Sprintf("%s%d:27295", network, i+1), "--cluster-key-file", key)
+				code, out, errs := run(t, "", "status", "--check", "healthy", "--addr",
+					fmt.Sprintf("%s%d:27295", network, i+1), "--cluster-key-file", key)
 				if code != 0 {
 					return fmt.Sprintf("pod %d: %s%s", i, out, errs)
 				}
 			}
-			code, out, errs := run(t, "", "nodes", "list", "--addr", network+"1:27295", "--cluster-key-file", key)
+			code, out, errs := run(t, "", "nodes", "list", "--addr", network+"1:27295", "--cluster-key-file",
+				key)
 			if n := strings.Count(out, "alive"); code != 0 || n != replicas {
 				return fmt.Sprintf("%d of %d nodes are alive:\n%s%s", n, replicas, out, errs)
 			}
@@ -397,8 +429,9 @@ func TestHelmRuns(t *testing.T) {
 	}
 }
 
-// TestHelmContainers runs the chart's pods as three containers, with their names, variables, volumes
-// and rights, beside the web of the composition. They crawl it; one that is killed comes back.
+// TestHelmContainers runs the chart's pods as three containers, with their names, variables,
+// volumes and rights, beside the web of the composition. They crawl it; one that is killed comes
+// back.
 func TestHelmContainers(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
@@ -411,12 +444,18 @@ func TestHelmContainers(t *testing.T) {
 	for i := range replicas {
 		delete(c.services, fmt.Sprint("n", i+1))
 		pod := fmt.Sprintf("crawlnode-%d", i)
-		s := service{Hostname: pod, Alias: pod + ".crawlnode", Environment: map[string]string{}, Ports: []string{"0:27295"},
-			Volumes: []string{pod + ":/data", "key:/key:ro"}}
+		s := service{
+			Hostname:    pod,
+			Alias:       pod + ".crawlnode",
+			Environment: map[string]string{},
+			Ports:       []string{"0:27295"},
+			Volumes:     []string{pod + ":/data", "key:/key:ro"},
+		}
 		s.Networks = map[string]struct {
 			Address string `yaml:"ipv4_address"`
 		}{"crawl": {fmt.Sprint(c.network, 11+i)}}
-		for _, name := range []string{"DNS", "ALLOW_NET", "DELAY", "SCOPE", "SEED"} { // of the web that is crawled
+		// of the web that is crawled
+		for _, name := range []string{"DNS", "ALLOW_NET", "DELAY", "SCOPE", "SEED"} {
 			s.Environment["CRAWLNODE_"+name] = compose["CRAWLNODE_"+name]
 		}
 		list, _ := dig(container, "env").([]any)

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-var hostileRuns = flag.Int("hostile", 0, "judge hostile servers to the end of their crawl, measure tarpits this many times, and append the figures to docs/results/hostile.md")
+var hostileRuns = flag.Int("hostile", 0, "judge hostile servers to the end of their crawl, "+
+	"measure tarpits this many times, and append the figures to docs/results/hostile.md")
 
 // visitLine is the line of one visit in a node's log (--log-level debug).
 type visitLine struct {
@@ -51,7 +52,8 @@ func (n *node) visits() map[string]visitLine {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l visitLine
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "visit completed" || l.Kind == "robots_fetched" || l.Kind == "lost" {
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "visit completed" ||
+			l.Kind == "robots_fetched" || l.Kind == "lost" {
 			continue
 		}
 		if _, known := found[l.URL]; !known {
@@ -88,7 +90,8 @@ func TestHostileWeb(t *testing.T) {
 	t.Parallel()
 	w := newHostileWeb(t)
 	cases := w.hostileCases()
-	c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "20ms", "--scope", "any", "--log-level", "debug", "--log-format", "json")
+	c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "20ms", "--scope", "any",
+		"--log-level", "debug", "--log-format", "json")
 	c.addReady(1)
 	n := c.nodes[0]
 	good := w.plainHosts("good", 10, 10)
@@ -174,7 +177,8 @@ func (w *hostileWeb) judgeCases(cases []hostileCase, seen map[string]visitLine) 
 	for _, hc := range cases {
 		for u, want := range hc.wanted(w) {
 			got := seen[u]
-			if want != "" && got.outcome() != want || u == hc.url(w) && !strings.Contains(got.Reason, hc.says) {
+			if want != "" && got.outcome() != want ||
+				u == hc.url(w) && !strings.Contains(got.Reason, hc.says) {
 				w.t.Errorf("%s: %s: %s (%s), want %s (%s)", hc.row, u, got.outcome(), got.Reason, want, hc.says)
 			}
 		}
@@ -194,7 +198,8 @@ func (w *hostileWeb) plainHosts(prefix string, hosts, pages int) (seeds []string
 	for h := range hosts {
 		name := fmt.Sprint(prefix, h)
 		for p := range pages {
-			w.talks[fmt.Sprint(name, "/", p)] = says("200 OK", "Content-Type: text/html", fmt.Sprintf("<title>%d</title><a href=/%d>next</a>", p, (p+1)%pages))
+			w.talks[fmt.Sprint(name, "/", p)] = says("200 OK", "Content-Type: text/html",
+				fmt.Sprintf("<title>%d</title><a href=/%d>next</a>", p, (p+1)%pages))
 		}
 		seeds = append(seeds, w.url(name, "/0"))
 	}
@@ -226,7 +231,8 @@ func (w *hostileWeb) judgeArchive(n *node, cases []hostileCase) {
 	}
 	for _, hc := range cases {
 		for u, want := range hc.wanted(w) {
-			if status, _, _ := strings.Cut(want, " "); want != "" && status[0] >= '0' && status[0] <= '9' && statuses[u] != status {
+			if status, _, _ := strings.Cut(want, " "); want != "" && status[0] >= '0' && status[0] <= '9' &&
+				statuses[u] != status {
 				w.t.Errorf("%s: the archive has %q of %s, want %s", hc.row, statuses[u], u, status)
 			}
 		}
@@ -244,6 +250,7 @@ func (w *hostileWeb) figures(cases []hostileCase) {
 		outcome = "FAILED"
 	}
 	for _, row := range slices.Sorted(maps.Keys(rows)) {
-		appendHostile(w.t, row, fmt.Sprintf("%d URLs; %d connections to the canaries", rows[row], w.canary.Load()), outcome)
+		appendHostile(w.t, row,
+			fmt.Sprintf("%d URLs; %d connections to the canaries", rows[row], w.canary.Load()), outcome)
 	}
 }

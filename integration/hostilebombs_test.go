@@ -26,7 +26,8 @@ func (w *hostileWeb) hostileBombs() []hostileCase {
 		{row: "S5", name: "endless", talk: endless(okHead+"\r\n", strings.Repeat("x", 64<<10), 0), want: "200 cut"},
 		{row: "S5", name: "noise", talk: endless(okHead+"\r\n", string(noise), 0), want: "200 cut"},
 		{row: "S5", name: "endlesstext", talk: endless(okHead+"\r\n", strings.Repeat("word ", 10_000), 0), want: "200 cut"},
-		{row: "S5", name: "twice", talk: says("200 OK", html+"Content-Encoding: gzip, gzip", squeezed(w.t, squeezed(w.t, strings.Repeat("x", 40<<20)))), want: "200 cut"},
+		{row: "S5", name: "twice", talk: says("200 OK", html+"Content-Encoding: gzip, gzip",
+			squeezed(w.t, squeezed(w.t, strings.Repeat("x", 40<<20)))), want: "200 cut"},
 		{row: "S8", name: "hugeline", talk: raw("HTTP/1.1 200 OK\r\nA: ", strings.Repeat("x", 10<<20), "\r\n\r\n"), want: "protocol"},
 		{row: "S10", name: "robotsendless", want: "200"},
 		{row: "S12", name: "links", talk: endless(okHead+"\r\n", strings.Repeat("<a href=/>", 6000), 0), want: "200 cut"},
@@ -36,11 +37,18 @@ func (w *hostileWeb) hostileBombs() []hostileCase {
 		{row: "S21", name: "sitemap", want: "200", then: map[string]string{w.url("sitemap", "/bomb.xml.gz"): "200"}},
 	}
 	for _, coding := range []string{"br", "deflate", "gzip", "zstd"} {
-		cases = append(cases, hostileCase{row: "S5", name: "bomb" + coding, talk: says("200 OK", html+"Content-Encoding: "+coding, bomb(w.t, coding)), want: "200 cut"})
+		cases = append(cases, hostileCase{
+			row:  "S5",
+			name: "bomb" + coding,
+			talk: says("200 OK", html+"Content-Encoding: "+coding, bomb(w.t, coding)),
+			want: "200 cut",
+		})
 	}
-	w.talks["robotsendless/robots.txt"] = endless("HTTP/1.1 200 OK\r\n\r\n", strings.Repeat("Disallow: /x\n", 5000), 0)
+	w.talks["robotsendless/robots.txt"] = endless("HTTP/1.1 200 OK\r\n\r\n",
+		strings.Repeat("Disallow: /x\n", 5000), 0)
 	w.talks["sitemap/robots.txt"] = says("200 OK", "", "Sitemap: "+w.url("sitemap", "/bomb.xml.gz"))
-	w.talks["sitemap/bomb.xml.gz"] = says("200 OK", "Content-Type: application/gzip", squeezed(w.t, strings.Repeat("<url><loc>http://x/</loc></url>", 2<<20)))
+	w.talks["sitemap/bomb.xml.gz"] = says("200 OK", "Content-Type: application/gzip",
+		squeezed(w.t, strings.Repeat("<url><loc>http://x/</loc></url>", 2<<20)))
 	for _, c := range cases {
 		if c.talk != nil {
 			w.talks[c.name] = c.talk
@@ -56,15 +64,18 @@ func TestBombs(t *testing.T) {
 	t.Parallel()
 	w := newHostileWeb(t)
 	cases := w.hostileBombs()
-	c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "0s", "--log-level", "debug", "--log-format", "json")
+	c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "0s", "--log-level",
+		"debug", "--log-format", "json")
 	c.addReady(1)
 	n := c.nodes[0]
 	// What a node needs for any page it has after these.
 	n.seed(w.plainHosts("good", 5, 20)...)
-	until(t, 60*time.Second, func() string { return unvisited(n, w.url("good0", "/19"), w.url("good4", "/19")) })
+	until(t, 60*time.Second,
+		func() string { return unvisited(n, w.url("good0", "/19"), w.url("good4", "/19")) })
 
 	if raceDetector { // memory is not judged, and parsing takes minutes
-		cases = slices.DeleteFunc(cases, func(hc hostileCase) bool { return !strings.HasPrefix(hc.name, "bomb") })
+		cases = slices.DeleteFunc(cases,
+			func(hc hostileCase) bool { return !strings.HasPrefix(hc.name, "bomb") })
 	}
 	for _, hc := range cases {
 		m := watchMemory(t, n)
@@ -74,7 +85,8 @@ func TestBombs(t *testing.T) {
 		}
 		growth := m.growth()
 		t.Logf("%s: %s: %.1f MiB", hc.row, hc.name, float64(growth)/(1<<20))
-		appendHostile(t, hc.row, "anonymous memory beyond what there was: "+hc.name, fmt.Sprintf("%.1f MiB", float64(growth)/(1<<20)))
+		appendHostile(t, hc.row, "anonymous memory beyond what there was: "+hc.name,
+			fmt.Sprintf("%.1f MiB", float64(growth)/(1<<20)))
 		// When garbage is collected depends on what else runs, so a check allows twice as
 		// much. The race detector's own memory is several times the program's.
 		most := int64(bombGrowth)
@@ -119,7 +131,12 @@ func watchMemory(t *testing.T, n *node) *memoryWatch {
 	if before == 0 {
 		t.Fatal("no figure of the node's memory in /proc")
 	}
-	m := &memoryWatch{before: before, most: before, stop: make(chan struct{}), done: make(chan struct{})}
+	m := &memoryWatch{
+		before: before,
+		most:   before,
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+	}
 	go func() {
 		defer close(m.done)
 		tick := time.NewTicker(3 * time.Millisecond)

@@ -20,11 +20,14 @@ import (
 	"crawlnode/crawl"
 )
 
-var withHostilePages = flag.Bool("hostilepages", false, "show hostile pages to the browsers of two nodes, kill one node, and append the figures to docs/results/hostilepages.md (TestHostilePages)")
+var withHostilePages = flag.Bool("hostilepages", false, "show hostile pages to the browsers of "+
+	"two nodes, kill one node, and append the figures to docs/results/hostilepages.md "+
+	"(TestHostilePages)")
 
 const hostilePagesHead = `# Hostile pages in the browser
 
-Hostile pages (` + "`render/browser/testdata/hostile.txt`" + `) are shown to the browsers of two nodes, of which one is killed and started again; plain pages are crawled before, and again beside them. *cut*: taken as they were fetched, because the browser could not be read
+Hostile pages (` + "`render/browser/testdata/hostile.txt`" +
+	`) are shown to the browsers of two nodes, of which one is killed and started again; plain pages are crawled before, and again beside them. *cut*: taken as they were fetched, because the browser could not be read
 any more. *connections*: at the canary, which nothing may reach, and requests at the web server that are not the crawler's. *left*: processes and profiles after the stop. Appended by
 
     go test ./integration -count=1 -v -run '^TestHostilePages$' -hostilepages
@@ -69,7 +72,8 @@ func startCanary(t *testing.T, ip string) *canary {
 	return c
 }
 
-// hostilePages reads the pages that package render/browser is tested with, for a canary and a name that changes.
+// hostilePages reads the pages that package render/browser is tested with, for a canary and a name
+// that changes.
 func hostilePages(t *testing.T, c *canary, rebind string) (names, bodies []string) {
 	t.Helper()
 	text, err := os.ReadFile("../render/browser/testdata/hostile.txt")
@@ -81,11 +85,13 @@ func hostilePages(t *testing.T, c *canary, rebind string) (names, bodies []strin
 	for _, b := range at.Addr().AsSlice() {
 		number = number<<8 | uint64(b)
 	}
-	words := strings.NewReplacer("CANARY", c.addr, "UDP", c.udp, "HOST", at.Addr().String(), "PORT", strconv.Itoa(int(at.Port())),
+	words := strings.NewReplacer("CANARY", c.addr, "UDP", c.udp, "HOST", at.Addr().String(), "PORT",
+		strconv.Itoa(int(at.Port())),
 		"NUMBER", strconv.FormatUint(number, 10), "REBIND", rebind)
 	for line := range strings.Lines(string(text)) {
 		if name, body, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && line[0] != '#' {
-			names, bodies = append(names, name), append(bodies, "<a></a><!DOCTYPE html><title>x</title>"+words.Replace(body))
+			names, bodies = append(names, name), append(bodies,
+				"<a></a><!DOCTYPE html><title>x</title>"+words.Replace(body))
 		}
 	}
 	return names, bodies
@@ -94,8 +100,9 @@ func hostilePages(t *testing.T, c *canary, rebind string) (names, bodies []strin
 // hostileHosts is how many hosts share the hostile pages; two plain ones follow.
 const hostileHosts, plainPages = 6, 120
 
-// TestHostilePages shows hostile pages to the browsers of two nodes, and kills one of them and its browser's parent with it. Each page has a fate in
-// time; nothing reaches the canary; the web server is asked by the crawler alone, as politely as ever; and nothing is left.
+// TestHostilePages shows hostile pages to the browsers of two nodes, and kills one of them and its
+// browser's parent with it. Each page has a fate in time; nothing reaches the canary; the web
+// server is asked by the crawler alone, as politely as ever; and nothing is left.
 func TestHostilePages(t *testing.T) {
 	onRequest(t, *withHostilePages,
 		"two browsers are kept busy for minutes: run it with -hostilepages")
@@ -103,8 +110,10 @@ func TestHostilePages(t *testing.T) {
 	const delay, timeout = 100 * time.Millisecond, 10 * time.Second
 	trap := startCanary(t, "127.72.0.1")
 	w, names := startHostilePages(t, trap)
-	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.71.0.0/16", "--delay", delay.String(), "--ip-delay", "0", "--partitions", "512", "--assets", "any", "--max-depth", "1",
-		"--render", "all", "--render-match", "regex:^http://h[0-5]\\.", "--renderers", "2", "--render-timeout", timeout.String(), "--render-memory", "512MiB")
+	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.71.0.0/16", "--delay", delay.String(),
+		"--ip-delay", "0", "--partitions", "512", "--assets", "any", "--max-depth", "1",
+		"--render", "all", "--render-match", "regex:^http://h[0-5]\\.", "--renderers", "2",
+		"--render-timeout", timeout.String(), "--render-memory", "512MiB")
 	c.addReady(2)
 	c.converged(time.Minute)
 	first, second := w.hosts[hostileHosts], w.hosts[hostileHosts+1]
@@ -141,7 +150,8 @@ func TestHostilePages(t *testing.T) {
 	strange := w.strangers()
 	f := w.judge(delay, 0)
 	if f.violating > 0 || f.missing > 0 || strange > 0 || trap.reached.Load() > 0 {
-		t.Errorf("%v; %d requests by others, %d connections at the canary", f, strange, trap.reached.Load())
+		t.Errorf("%v; %d requests by others, %d connections at the canary", f, strange,
+			trap.reached.Load())
 	}
 	if gone > 10*time.Second || most > 3*512<<20 {
 		t.Errorf("after kill -9 the processes were there for %v; a browser had %d MiB", gone, most>>20)
@@ -150,12 +160,15 @@ func TestHostilePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	appendResult(t, "hostilepages.md", hostilePagesHead, fmt.Sprintf("%d | %d | %d | %d | %.1f | %d | %d | %d | %.1f | %.1f | %.1f | %d | %s |", len(names), fates.whole, fates.late, fates.cut, fates.longest.Seconds(), s.Render.RefusedRequestsTotal,
-		int(trap.reached.Load())+strange, most>>20, gone.Seconds(), first.rate(killed), second.rate(killed), left, strings.Fields(string(load))[0]))
+	appendResult(t, "hostilepages.md", hostilePagesHead, fmt.Sprintf(
+		"%d | %d | %d | %d | %.1f | %d | %d | %d | %.1f | %.1f | %.1f | %d | %s |", len(names),
+		fates.whole, fates.late, fates.cut, fates.longest.Seconds(), s.Render.RefusedRequestsTotal,
+		int(trap.reached.Load())+strange, most>>20, gone.Seconds(), first.rate(killed),
+		second.rate(killed), left, strings.Fields(string(load))[0]))
 }
 
-// startHostilePages serves the hostile pages on some hosts, in turn, and plain pages on two more. rebind.test is an address of the web first, and
-// the canary's then.
+// startHostilePages serves the hostile pages on some hosts, in turn, and plain pages on two more.
+// rebind.test is an address of the web first, and the canary's then.
 func startHostilePages(t *testing.T, trap *canary) (*politeWeb, []string) {
 	t.Helper()
 	var tempers []temper
@@ -166,12 +179,13 @@ func startHostilePages(t *testing.T, trap *canary) (*politeWeb, []string) {
 		for i := k; i < len(bodies); i += hostileHosts {
 			own = append(own, bodies[i])
 		}
-		tempers = append(tempers, temper{name: "hostile", pages: len(own), moody: func(path string, _, _ int, a *politeAnswer) {
-			number, ok := strings.CutPrefix(path, "/p")
-			if i, err := strconv.Atoi(number); ok && err == nil && i < len(own) {
-				a.body = strings.ReplaceAll(own[i], "rebind.test:PORT", fmt.Sprint("rebind.test:", port))
-			}
-		}})
+		tempers = append(tempers,
+			temper{name: "hostile", pages: len(own), moody: func(path string, _, _ int, a *politeAnswer) {
+				number, ok := strings.CutPrefix(path, "/p")
+				if i, err := strconv.Atoi(number); ok && err == nil && i < len(own) {
+					a.body = strings.ReplaceAll(own[i], "rebind.test:PORT", fmt.Sprint("rebind.test:", port))
+				}
+			}})
 	}
 	plain := temper{name: "plain", pages: plainPages}
 	tempers = append(tempers, plain, plain)
@@ -206,7 +220,8 @@ func (h *politeHost) lacks(pages int) string {
 func (h *politeHost) rate(until time.Time) float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	seen := slices.DeleteFunc(slices.SortedFunc(slices.Values(h.seen), byStart), func(q politeRequest) bool { return q.start.After(until) })
+	seen := slices.DeleteFunc(slices.SortedFunc(slices.Values(h.seen), byStart),
+		func(q politeRequest) bool { return q.start.After(until) })
 	return float64(len(seen)-1) / seen[len(seen)-1].start.Sub(seen[0].start).Seconds()
 }
 
@@ -232,17 +247,25 @@ type fates struct {
 }
 
 // judgeFates asks about each page: it was fetched, and shown or not, in time.
-func judgeFates(t *testing.T, n *node, hosts []*politeHost, names []string, timeout time.Duration) (f fates) {
+func judgeFates(
+	t *testing.T,
+	n *node,
+	hosts []*politeHost,
+	names []string,
+	timeout time.Duration,
+) (f fates) {
 	t.Helper()
 	for i, name := range names {
 		u := hosts[i%len(hosts)].url(fmt.Sprint("/p", i/len(hosts)))
 		var r crawl.URLReport
-		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(u), &r); err != nil || r.Render == nil || len(r.History) == 0 {
+		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(u), &r); err != nil || r.Render == nil ||
+			len(r.History) == 0 {
 			t.Errorf("%s, %s: %+v, %v", name, u, r, err)
 			continue
 		}
 		took := time.Duration(r.Render.Milliseconds) * time.Millisecond
-		t.Logf("%-24s %-8s %6.1f s, %d requests: %s", name, r.Render.Decided, took.Seconds(), r.Render.Requests, r.Render.Reason)
+		t.Logf("%-24s %-8s %6.1f s, %d requests: %s", name, r.Render.Decided, took.Seconds(),
+			r.Render.Requests, r.Render.Reason)
 		switch f.longest = max(f.longest, took); {
 		case r.Render.Decided != crawl.RenderedPage:
 			f.cut++
@@ -301,14 +324,16 @@ func inGroups(groups map[int]bool) (pids []int) {
 	for _, dir := range all {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		stat, _ := os.ReadFile(dir + "/stat")
-		if group, err := syscall.Getpgid(pid); err == nil && groups[group] && !strings.Contains(string(stat), ") Z ") {
+		if group, err := syscall.Getpgid(pid); err == nil && groups[group] &&
+			!strings.Contains(string(stat), ") Z ") {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// watchGroups looks at the memory of the nodes' browsers until its result is called, which returns the most that one had.
+// watchGroups looks at the memory of the nodes' browsers until its result is called, which returns
+// the most that one had.
 func watchGroups(t *testing.T, c *cluster) func() int64 {
 	t.Helper()
 	var most int64

@@ -55,7 +55,15 @@ type hostileWeb struct {
 // newHostileWeb opens all listeners on one port that is free at all addresses.
 func newHostileWeb(t *testing.T) *hostileWeb {
 	t.Helper()
-	w := &hostileWeb{t: t, talks: map[string]talk{}, over: make(chan struct{}), requests: map[string]int{}, times: map[string]time.Time{}, lookups: map[string]int{}, points: map[string]string{}}
+	w := &hostileWeb{
+		t:        t,
+		talks:    map[string]talk{},
+		over:     make(chan struct{}),
+		requests: map[string]int{},
+		times:    map[string]time.Time{},
+		lookups:  map[string]int{},
+		points:   map[string]string{},
+	}
 	w.port = freePort(t)
 	w.listen(hostileIP, w.serve)
 	for _, ip := range append(hostileCanaries[:], "127.0.0.1", "::1") {
@@ -132,7 +140,8 @@ func (w *hostileWeb) talkOf(r *http.Request) talk {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range []string{name + r.URL.Path, name} {
-		if f := w.talks[key]; f != nil && (key != name || r.URL.Path != "/robots.txt" && r.URL.Path != "/sitemap.xml") {
+		if f := w.talks[key]; f != nil &&
+			(key != name || r.URL.Path != "/robots.txt" && r.URL.Path != "/sitemap.xml") {
 			return f
 		}
 	}
@@ -191,7 +200,8 @@ func says(status, header, body string) talk {
 		if header != "" {
 			header = strings.TrimSuffix(header, "\r\n") + "\r\n"
 		}
-		_, err := fmt.Fprintf(c, "HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)
+		_, err := fmt.Fprintf(c, "HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, header,
+			len(body), body)
 		return err == nil
 	}
 }
@@ -254,11 +264,17 @@ func (w *hostileWeb) answer(rw dns.ResponseWriter, q *dns.Msg) {
 	a, aaaa := w.addresses(strings.TrimSuffix(name, "."+hostileZone))
 	for _, ip := range a {
 		if q.Question[0].Qtype == dns.TypeA {
-			m.Answer = append(m.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.ParseIP(ip)})
+			m.Answer = append(m.Answer, &dns.A{
+				Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET},
+				A:   net.ParseIP(ip),
+			})
 		}
 	}
 	if aaaa != "" && q.Question[0].Qtype == dns.TypeAAAA {
-		m.Answer = append(m.Answer, &dns.AAAA{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeAAAA, Class: dns.ClassINET}, AAAA: net.ParseIP(aaaa)})
+		m.Answer = append(m.Answer, &dns.AAAA{
+			Hdr:  dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeAAAA, Class: dns.ClassINET},
+			AAAA: net.ParseIP(aaaa),
+		})
 	}
 	_ = rw.WriteMsg(m) // who asked has gone
 }

@@ -49,21 +49,25 @@ func TestTarpit(t *testing.T) {
 		})
 		with := w.crawlPlain(n, "beside", tarpitHosts, tarpitPages)
 		ratios = append(ratios, float64(with)/float64(without))
-		t.Logf("%d pages of %d hosts in %v without, in %v beside three tarpits: %.3f", tarpitHosts*tarpitPages, tarpitHosts, without, with, ratios[len(ratios)-1])
+		t.Logf("%d pages of %d hosts in %v without, in %v beside three tarpits: %.3f",
+			tarpitHosts*tarpitPages, tarpitHosts, without, with, ratios[len(ratios)-1])
 		n.signal(9)
 		<-n.done
 	}
 	slices.Sort(ratios)
 	median := ratios[len(ratios)/2]
 	if *hostileRuns == 0 {
-		if median > 15 && !raceDetector { // they would take a minute each if the tarpits held all fetchers; a loaded machine says no more
+		// they would take a minute each if the tarpits held all fetchers; a loaded machine says no more
+		if median > 15 && !raceDetector {
 			t.Errorf("beside three tarpits the other hosts took %.2f times as long", median)
 		}
 		return
 	}
-	appendHostile(t, "S6", "three tarpits beside 20 hosts: time of the others, median of the runs", fmt.Sprintf("%.3f times", median))
+	appendHostile(t, "S6", "three tarpits beside 20 hosts: time of the others, median of the runs",
+		fmt.Sprintf("%.3f times", median))
 	if median > 1/0.95 {
-		t.Errorf("three tarpits cost the others %.1f %% of their throughput, at most 5 %% are promised", 100*(1-1/median))
+		t.Errorf("three tarpits cost the others %.1f %% of their throughput, at most 5 %% are promised",
+			100*(1-1/median))
 	}
 }
 
@@ -102,12 +106,14 @@ func tarpit(c net.Conn, r *http.Request) bool {
 	for i := range 1000 {
 		fmt.Fprintf(&links, "<a href=%s%d/>", r.URL.Path, i)
 	}
-	return endless(okHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(links.String()), chunk("x"), time.Second)(c, r)
+	return endless(okHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(links.String()), chunk("x"),
+		time.Second)(c, r)
 }
 
 const hostileHead = `# Hostile servers
 
-What one node with its default limits makes of hostile servers: the rows are those of integration/hostile_test.go. Appended by ` + "`make soak`" + `, or
+What one node with its default limits makes of hostile servers: the rows are those of integration/hostile_test.go. Appended by ` + "`make soak`" +
+	`, or
 
     go test ./integration -count=1 -timeout 60m -v -run '^Test(Hostile.*|Bombs|Tarpit|Shares.*)$' -hostile 7
 

@@ -30,7 +30,12 @@ type authority struct {
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t, file: filepath.Join(t.TempDir(), "roots.pem")}
-	c := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
+	c := a.issue(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: "test"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}, nil)
 	a.cert, a.key = c.Leaf, c.PrivateKey.(*ecdsa.PrivateKey)
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]})
 	if err := os.WriteFile(a.file, block, 0o600); err != nil {
@@ -111,7 +116,11 @@ func (w *hostileWeb) serveTLS(cases []tlsCase) {
 		configs[c.name+"."+hostileZone] = c.config
 	}
 	w.listen(hostileTLSIP, func(c net.Conn) {
-		tc := tls.Server(c, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) { return configs[h.ServerName], nil }})
+		tc := tls.Server(c, &tls.Config{
+			GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+				return configs[h.ServerName], nil
+			},
+		})
 		defer tc.Close()
 		if tc.Handshake() == nil {
 			w.serve(tc)
@@ -121,13 +130,16 @@ func (w *hostileWeb) serveTLS(cases []tlsCase) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	srv := &http.Server{TLSConfig: configs["h2."+hostileZone], Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
-			http.NotFound(rw, r)
-			return
-		}
-		fmt.Fprint(rw, r.Proto)
-	})}
+	srv := &http.Server{
+		TLSConfig: configs["h2."+hostileZone],
+		Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/" {
+				http.NotFound(rw, r)
+				return
+			}
+			fmt.Fprint(rw, r.Proto)
+		}),
+	}
 	over := make(chan error, 1)
 	go func() { over <- srv.ServeTLS(ln, "", "") }()
 	w.t.Cleanup(func() { srv.Close(); <-over })
@@ -144,7 +156,8 @@ func TestHostileTLS(t *testing.T) {
 	w.serveTLS(cases)
 	nodes := map[string]*node{}
 	for _, mode := range []string{"strict", "record"} {
-		c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "0s", "--tls-verify", mode, "--log-level", "debug", "--log-format", "json")
+		c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--delay", "0s", "--tls-verify",
+			mode, "--log-level", "debug", "--log-format", "json")
 		n := c.place()
 		n.wrap = []string{"env", "SSL_CERT_FILE=" + a.file}
 		n.start()
@@ -178,8 +191,10 @@ func (w *hostileWeb) judgeTLS(n *node, mode string, cases []tlsCase) {
 			want = hc.record
 		}
 		got := seen[w.secure(hc.name)]
-		if got.outcome() != want || !strings.Contains(got.Reason, hc.says) || spite != strings.Contains(got.Reason, "in spite of its certificate") {
-			w.t.Errorf("S9: --tls-verify %s: %s: %s (%s), want %s (%s)", mode, hc.name, got.outcome(), got.Reason, want, hc.says)
+		if got.outcome() != want || !strings.Contains(got.Reason, hc.says) ||
+			spite != strings.Contains(got.Reason, "in spite of its certificate") {
+			w.t.Errorf("S9: --tls-verify %s: %s: %s (%s), want %s (%s)", mode, hc.name, got.outcome(),
+				got.Reason, want, hc.says)
 		}
 		if want == "tls" || spite {
 			bad++
@@ -192,7 +207,8 @@ func (w *hostileWeb) judgeTLS(n *node, mode string, cases []tlsCase) {
 			}
 		}
 		if err := n.decode("/status", &s); err != nil || s.Fetch.Errors["tls"] < bad {
-			return fmt.Sprintf("S9: --tls-verify %s: %d TLS errors counted, want %d at least (%v)", mode, s.Fetch.Errors["tls"], bad, err)
+			return fmt.Sprintf("S9: --tls-verify %s: %d TLS errors counted, want %d at least (%v)", mode,
+				s.Fetch.Errors["tls"], bad, err)
 		}
 		return ""
 	})
@@ -211,8 +227,10 @@ func judgeCertificates(t *testing.T, w *hostileWeb, n *node, mode string, cases 
 		if mode == "record" {
 			want = hc.record
 		}
-		if kept != (want == "200") || mode == "record" && (got != "") != (hc.says != "") || !strings.Contains(got, hc.says) && mode == "record" {
-			t.Errorf("S9: --tls-verify %s: %s: archived %v, with %q, want %q", mode, hc.name, kept, got, hc.says)
+		if kept != (want == "200") || mode == "record" && (got != "") != (hc.says != "") ||
+			!strings.Contains(got, hc.says) && mode == "record" {
+			t.Errorf("S9: --tls-verify %s: %s: archived %v, with %q, want %q", mode, hc.name, kept, got,
+				hc.says)
 		}
 	}
 }

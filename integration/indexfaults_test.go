@@ -17,14 +17,17 @@ import (
 
 var (
 	indexFaults    = flag.Int("indexfaults", 0, "runs of TestIndexAfterFaults, a minute or more each")
-	indexFaultSeed = flag.Uint64("indexfaults.seed", 1, "seed of the first run of TestIndexAfterFaults")
+	indexFaultSeed = flag.Uint64("indexfaults.seed", 1,
+		"seed of the first run of TestIndexAfterFaults")
 )
 
-// Nodes are killed and started again, lose their disks, join and leave, as a seed draws it, while three of them crawl and index. At
-// the end the documents on every node are exactly the pages that are done, each once.
+// Nodes are killed and started again, lose their disks, join and leave, as a seed draws it, while
+// three of them crawl and index. At the end the documents on every node are exactly the pages that
+// are done, each once.
 func TestIndexAfterFaults(t *testing.T) {
 	if *indexFaults == 0 {
-		t.Log("no -indexfaults: nothing to run; TestSearchOutlivesItsNodes and TestIndexIsExactAfterAKill have one run of each kind")
+		t.Log("no -indexfaults: nothing to run; TestSearchOutlivesItsNodes " +
+			"and TestIndexIsExactAfterAKill have one run of each kind")
 		return
 	}
 	needsProcesses(t)
@@ -71,8 +74,8 @@ var indexStrikes = []struct {
 	}},
 }
 
-// spare draws a node that the cluster can lose for good: another one has a copy of all that it has. The first node stays, since the
-// others join it. Where only two are left, one joins before.
+// spare draws a node that the cluster can lose for good: another one has a copy of all that it has.
+// The first node stays, since the others join it. Where only two are left, one joins before.
 func (c *cluster) spare(r *rand.Rand) *node {
 	if len(c.living()) < 3 {
 		c.add().ready()
@@ -86,8 +89,16 @@ func (c *cluster) spare(r *rand.Rand) *node {
 func indexRun(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 19))
 	const hosts, each = 20, 10
-	web, srv := serveSimweb(t, simweb.Config{Seed: seed, Hosts: hosts, PagesPerHost: each, Skew: -1, LinksPerPage: 15, PageBytes: 3000})
-	c := simCluster(t, srv, time.Duration(50+r.IntN(250))*time.Millisecond, "--index", "on", "--partitions", "512")
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         seed,
+		Hosts:        hosts,
+		PagesPerHost: each,
+		Skew:         -1,
+		LinksPerPage: 15,
+		PageBytes:    3000,
+	})
+	c := simCluster(t, srv, time.Duration(50+r.IntN(250))*time.Millisecond, "--index", "on",
+		"--partitions", "512")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
@@ -132,22 +143,26 @@ func (c *cluster) strikeIndex(r *rand.Rand) string {
 
 // pagesDone are the pages that are done and were delivered, in order.
 func (n *node) pagesDone() []string {
-	urls := slices.DeleteFunc(n.lines("state=done&status=2xx"), func(u string) bool { return strings.HasSuffix(u, ".xml") || strings.HasSuffix(u, ".txt") })
+	urls := slices.DeleteFunc(n.lines("state=done&status=2xx"),
+		func(u string) bool { return strings.HasSuffix(u, ".xml") || strings.HasSuffix(u, ".txt") })
 	slices.Sort(urls)
 	return urls
 }
 
-// findsEachOnce reads all pages of results of a word that each page has, once all nodes have answered in time: they are the pages
-// that are done, each once, by itself or with the result that stands for it.
+// findsEachOnce reads all pages of results of a word that each page has, once all nodes have
+// answered in time: they are the pages that are done, each once, by itself or with the result that
+// stands for it.
 func (n *node) findsEachOnce(pages []string) {
 	n.c.t.Helper()
 	until(n.c.t, time.Minute, func() string {
 		found, r, err := n.findsAll()
 		if err != nil || r.Coverage != 1 || !r.TotalExact {
-			return fmt.Sprintf("%s: %v, coverage %v, total %d, exact %v", n.name, err, r.Coverage, r.Total, r.TotalExact)
+			return fmt.Sprintf("%s: %v, coverage %v, total %d, exact %v", n.name, err, r.Coverage, r.Total,
+				r.TotalExact)
 		}
 		if slices.Sort(found); !slices.Equal(found, pages) {
-			n.c.t.Errorf("%s finds %d pages, not the %d that are done: besides %v, without %v", n.name, len(found), len(pages), without(found, pages), without(pages, found))
+			n.c.t.Errorf("%s finds %d pages, not the %d that are done: besides %v, without %v", n.name,
+				len(found), len(pages), without(found, pages), without(pages, found))
 			again, r, err := n.findsAll()
 			n.c.t.Logf("asked again it finds %d, coverage %v, %v", len(again), r.Coverage, err)
 		}
@@ -159,7 +174,8 @@ func (n *node) findsEachOnce(pages []string) {
 func (n *node) findsAll() (found []string, r crawl.SearchReport, err error) {
 	for page := 1; page == 1 || len(r.Results) > 0 && page <= 10; page++ {
 		r = crawl.SearchReport{}
-		if err = n.decode(fmt.Sprintf("/api/v1/search?size=100&page=%d&query=%s", page, allPages), &r); err != nil || r.Coverage != 1 {
+		if err = n.decode(fmt.Sprintf("/api/v1/search?size=100&page=%d&query=%s", page, allPages),
+			&r); err != nil || r.Coverage != 1 {
 			return nil, r, err
 		}
 		for _, h := range r.Results {

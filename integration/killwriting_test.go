@@ -13,12 +13,14 @@ import (
 	"crawlnode/simweb"
 )
 
-var writingKills = flag.Int("writingkills", 0, "kill the node of TestKillWhileWriting so many times instead of four, and append the figures to docs/results/kills.md")
+var writingKills = flag.Int("writingkills", 0, "kill the node of TestKillWhileWriting so many "+
+	"times instead of four, and append the figures to docs/results/kills.md")
 
 const archiveResults = `# The archive
 
 What kill -9 does to WARC files: one node crawls a synthetic web and writes files of 1 MiB; it is killed at random moments and started again. In the end every
-page that can be reached must have a record, every file must read to its end, and the index must name each record once. Appended by ` + "`make soak`" + `, or
+page that can be reached must have a record, every file must read to its end, and the index must name each record once. Appended by ` + "`make soak`" +
+	`, or
 
     go test ./integration -count=1 -timeout 60m -v -run '^TestKillWhileWriting$' -writingkills 50
 
@@ -40,7 +42,8 @@ func TestKillWhileWriting(t *testing.T) {
 	seed := testSeed(t)
 	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	web, srv := serveSimweb(t, simweb.Config{Seed: seed, Hosts: 40, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: seed, Hosts: 40, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay, "--warc-size", "1MiB")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -90,7 +93,8 @@ func TestKillWhileWriting(t *testing.T) {
 		t.Errorf("still open after the end: %v", open)
 	}
 	files, _ := filepath.Glob(filepath.Join(n.dir, "warc", "*.warc.gz"))
-	row := fmt.Sprintf("%d | %d | %d | %d | %d | %.2f |", kills, report.Pages, len(captures), len(files), missing,
+	row := fmt.Sprintf("%d | %d | %d | %d | %d | %.2f |", kills, report.Pages, len(captures),
+		len(files), missing,
 		100*float64(report.Duplicates)/float64(max(report.Pages, 1)))
 	t.Log(row)
 	if *writingKills > 0 {

@@ -37,7 +37,8 @@ func newLabNames(t *testing.T, l *lab) *labNames {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*dns.Server{{PacketConn: packets, Handler: n}, {Listener: streams, Handler: n}} {
+	for _, s := range []*dns.Server{{PacketConn: packets, Handler: n},
+		{Listener: streams, Handler: n}} {
 		started := make(chan struct{})
 		s.NotifyStartedFunc = func() { close(started) }
 		var serving sync.WaitGroup
@@ -73,7 +74,10 @@ func (n *labNames) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	case !known:
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA || q.Question[0].Qtype == dns.TypeANY:
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.ParseIP(addr)}}
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET},
+			A:   net.ParseIP(addr),
+		}}
 	}
 	_ = w.WriteMsg(m) // who asked will ask again
 }
@@ -90,7 +94,8 @@ func (n *labNames) serve(t *testing.T, i int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what is left of it harms nobody
-	if err := os.WriteFile(filepath.Join(dir, "resolv.conf"), []byte("nameserver "+n.lab.net+"1\noptions timeout:1\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "resolv.conf"), []byte("nameserver "+n.lab.net+
+		"1\noptions timeout:1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	n.lead(n.name(i), n.lab.addr(i))

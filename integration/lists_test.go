@@ -61,13 +61,20 @@ func lacking(listed map[string]string, urls []string) (missing []string) {
 	return missing
 }
 
-// Three nodes are stopped at once in the middle of a crawl, by one of them, and started again: nothing
-// is lost, and no visit was open at the end: in between, the data directories together list every URL
-// that the web has answered.
+// Three nodes are stopped at once in the middle of a crawl, by one of them, and started again:
+// nothing is lost, and no visit was open at the end: in between, the data directories together list
+// every URL that the web has answered.
 func TestStopAllAndStartAgain(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 31, Hosts: 30, PagesPerHost: 40, Skew: -1, Delay: 20 * time.Millisecond}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{
+			Seed:         31,
+			Hosts:        30,
+			PagesPerHost: 40,
+			Skew:         -1,
+			Delay:        20 * time.Millisecond,
+		}.Quirky())
 	c := simCluster(t, srv, 20*time.Millisecond)
 	c.addReady(3)
 	c.converged(30 * time.Second)
@@ -104,7 +111,8 @@ func TestStopAllAndStartAgain(t *testing.T) {
 	}
 	c.finished(3 * time.Minute)
 	report := web.Report()
-	// On a busy machine a node that starts late loses its partitions to the others, and gets them back.
+	// On a busy machine a node that starts late loses its partitions to the others, and gets them
+	// back.
 	if err := report.ErrOfMoves(1); err != nil {
 		t.Error(err)
 	}
@@ -115,7 +123,8 @@ func TestStopAllAndStartAgain(t *testing.T) {
 		t.Errorf("stop --data-dir ends with %d: %s", code, stdout)
 	}
 	c.stop()
-	t.Logf("stopped at %d of %d pages, in %v", atStop, reachableCount(web), took.Round(time.Millisecond))
+	t.Logf("stopped at %d of %d pages, in %v", atStop, reachableCount(web),
+		took.Round(time.Millisecond))
 }
 
 func reachableCount(web *simweb.Web) int { return len(reachable(web)) }
@@ -151,7 +160,8 @@ func TestListWhileNodesComeAndGo(t *testing.T) {
 				continue
 			}
 			if missing := lacking(listed, want); err == nil && len(missing) > 0 {
-				err = fmt.Errorf("list %d lacks %d pages of %d, such as %s", n, len(missing), len(want), missing[0])
+				err = fmt.Errorf("list %d lacks %d pages of %d, such as %s", n, len(missing), len(want),
+					missing[0])
 			}
 			if err != nil {
 				over <- outcome{n, err}
@@ -176,10 +186,12 @@ func TestListWhileNodesComeAndGo(t *testing.T) {
 	if missing := lacking(listURLs(t, "--addr", c.nodes[0].http), want); len(missing) > 0 {
 		t.Errorf("the last list lacks %d pages, such as %s", len(missing), missing[0])
 	}
-	code, stdout, stderr := run(t, "", "urls", "list", "--state", "done", "-o", "csv", "--addr", c.nodes[3].http)
+	code, stdout, stderr := run(t, "", "urls", "list", "--state", "done", "-o", "csv", "--addr",
+		c.nodes[3].http)
 	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
 	if code != 0 || err != nil || len(rows) <= len(want) {
-		t.Errorf("the CSV has %d rows for %d pages: exit code %d, %v, %s", len(rows), len(want), code, err, stderr)
+		t.Errorf("the CSV has %d rows for %d pages: exit code %d, %v, %s", len(rows), len(want), code,
+			err, stderr)
 	}
 	c.stop()
 	t.Logf("%d lists of %d pages", o.lists, len(want))

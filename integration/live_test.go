@@ -23,7 +23,8 @@ func TestSettingsChangeLive(t *testing.T) {
 	t.Parallel()
 	const before, after, limit = 30 * time.Millisecond, 700 * time.Millisecond, 60
 	w := startPoliteWeb(t, 23, 36, 36, temper{pages: 12}) // enough hosts for each node to hold some
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", before.String(), "--max-pages", fmt.Sprint(limit))
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", before.String(),
+		"--max-pages", fmt.Sprint(limit))
 	c.addReady(3)
 	c.converged(time.Minute)
 	news := c.nodes[1].follow()
@@ -36,10 +37,12 @@ func TestSettingsChangeLive(t *testing.T) {
 	}
 	served, excluded := pagesServed(w), askedFor(w, "/p7")
 
-	if got := c.nodes[1].set("delay="+after.String(), "exclude=*/p7"); got.State != crawl.CrawlFinished {
+	if got := c.nodes[1].set("delay="+
+		after.String(), "exclude=*/p7"); got.State != crawl.CrawlFinished {
 		t.Errorf("after a longer delay: %+v", got)
 	}
-	if got := c.nodes[2].set("max-pages=0"); got.State != crawl.CrawlRunning || got.Settings.Text("delay") != after.String() {
+	if got := c.nodes[2].set("max-pages=0"); got.State != crawl.CrawlRunning ||
+		got.Settings.Text("delay") != after.String() {
 		t.Errorf("after the limit was lifted: %+v", got)
 	}
 	changed := time.Now()
@@ -52,13 +55,15 @@ func TestSettingsChangeLive(t *testing.T) {
 		t.Errorf("only %d pages after the limit was lifted", got)
 	}
 	c.oneHostOfEach(w)
-	news.want("crawl_started", "crawl_finished", "settings_changed", "settings_changed", "crawl_started", "crawl_finished")
+	news.want("crawl_started", "crawl_finished", "settings_changed", "settings_changed",
+		"crawl_started", "crawl_finished")
 
 	c.nodes[0].set("robots=ignore", "delay="+before.String())
 	c.nodes[1].again(w.hosts[0].url("/no"))
 	until(t, time.Minute, func() string {
 		if askedFor(w, "/no") == 0 {
-			return "the page that robots.txt forbids was not asked for, and robots.txt does not count any more"
+			return "the page that robots.txt forbids was not asked for, " +
+				"and robots.txt does not count any more"
 		}
 		return ""
 	})
@@ -74,13 +79,14 @@ func TestSettingsChangeLive(t *testing.T) {
 	c.stop()
 }
 
-// set changes settings as a person would, who repeats the command when some nodes did not confirm in
-// time.
+// set changes settings as a person would, who repeats the command when some nodes did not confirm
+// in time.
 func (n *node) set(changes ...string) (report crawl.CrawlReport) {
 	n.c.t.Helper()
 	until(n.c.t, time.Minute, func() string {
 		report = crawl.CrawlReport{}
-		code, stdout, stderr := run(n.c.t, "", append([]string{"crawl-config", "set", "-o", "json", "--addr", n.http}, changes...)...)
+		code, stdout, stderr := run(n.c.t, "",
+			append([]string{"crawl-config", "set", "-o", "json", "--addr", n.http}, changes...)...)
 		if err := json.Unmarshal([]byte(stdout), &report); code != 0 || err != nil {
 			n.c.t.Fatalf("crawl-config set %v: exit code %d, %v\n%s%s", changes, code, err, stdout, stderr)
 		}
@@ -144,7 +150,8 @@ func (w *politeWeb) judgeDelay(t *testing.T, since time.Time, delay time.Duratio
 			}
 			judged++
 			if tightest = min(tightest, gap); gap < delay {
-				t.Errorf("%s%s came %v after the request before it, the delay is %v since %v", h.name, seen[i].path, gap, delay, seen[i].start.Sub(since))
+				t.Errorf("%s%s came %v after the request before it, the delay is %v since %v", h.name,
+					seen[i].path, gap, delay, seen[i].start.Sub(since))
 			}
 		}
 	}

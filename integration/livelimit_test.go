@@ -21,8 +21,10 @@ import (
 func TestMaxPagesLoweredLive(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	const hosts, delay = 24, 200 * time.Millisecond // 120 pages a second: 600 take longer than to set a limit
-	web, srv := serveSimweb(t, simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 100, Skew: -1, Delay: delay})
+	// 120 pages a second: 600 take longer than to set a limit
+	const hosts, delay = 24, 200 * time.Millisecond
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 100, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(time.Minute)
@@ -47,7 +49,8 @@ func TestMaxPagesLoweredLive(t *testing.T) {
 	at := web.Progress() // every node has heard of it: beyond are the open requests alone, one a host
 	c.finished(time.Minute)
 	c.endedByLimit(limit+10, limit+100, at+hosts)
-	t.Logf("the limit was lowered to %d when %d pages were answered; it ended at %d", limit+10, at, web.Progress())
+	t.Logf("the limit was lowered to %d when %d pages were answered; it ended at %d", limit+10, at,
+		web.Progress())
 	if got := web.Progress(); got > at+hosts {
 		t.Errorf("%d pages were answered when all nodes had heard of the limit, %d at the end", at, got)
 	}
@@ -71,11 +74,15 @@ func (c *cluster) endedByLimit(limit, least, most int) {
 			c.t.Fatal(err)
 		}
 		reason := st.Crawl.FinishReason
-		if st.Crawl.State != crawl.CrawlFinished || reason == nil || *reason != crawl.FinishMaxPages || st.Crawl.Limits.MaxPages == nil ||
-			*st.Crawl.Limits.MaxPages != int64(limit) || st.Throughput.PagesTotal != pages || st.Frontier.InFlight != 0 {
-			c.t.Errorf("%s: %+v, limits %+v, %d pages, %d in flight", n.name, st.Crawl, st.Crawl.Limits, st.Throughput.PagesTotal, st.Frontier.InFlight)
+		if st.Crawl.State != crawl.CrawlFinished || reason == nil || *reason != crawl.FinishMaxPages ||
+			st.Crawl.Limits.MaxPages == nil ||
+			*st.Crawl.Limits.MaxPages != int64(limit) || st.Throughput.PagesTotal != pages ||
+			st.Frontier.InFlight != 0 {
+			c.t.Errorf("%s: %+v, limits %+v, %d pages, %d in flight", n.name, st.Crawl, st.Crawl.Limits,
+				st.Throughput.PagesTotal, st.Frontier.InFlight)
 		}
-		if code, text, _ := run(c.t, "", "status", "--addr", n.http); code != 0 || !strings.Contains(text, crawl.FinishMaxPages) {
+		if code, text, _ := run(c.t, "", "status", "--addr", n.http); code != 0 ||
+			!strings.Contains(text, crawl.FinishMaxPages) {
 			c.t.Errorf("%s: exit code %d\n%s", n.name, code, text)
 		}
 	}
@@ -151,14 +158,16 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		return codes, texts
 	}
 	for i := range 6 {
-		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
+		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i),
+			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
 		codes, texts := both(bodies, "")
 		now := c.sameSettings()
 		if codes != [2]int{200, 200} || now.Settings.Text("max_depth") != strconv.Itoa(10+i) ||
 			now.Settings.Text("max_pages") != strconv.Itoa(100+i) {
 			t.Fatalf("two changes: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
-		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
+		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i),
+			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
 		codes, texts = both(bodies, `"`+now.Version+`"`)
 		now = c.sameSettings()
 		first := now.Settings.Text("max_depth") == strconv.Itoa(20+i)

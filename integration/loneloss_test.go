@@ -18,7 +18,8 @@ import (
 func TestLoneNodeWithADamagedLog(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 74, Hosts: 4, PagesPerHost: 60, Delay: 5 * time.Millisecond})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 74, Hosts: 4, PagesPerHost: 60, Delay: 5 * time.Millisecond})
 	c := simCluster(t, srv, 5*time.Millisecond)
 	c.addReady(1)
 	n := c.nodes[0]
@@ -47,7 +48,8 @@ func TestLoneNodeWithADamagedLog(t *testing.T) {
 			t.Fatalf("exit code %d, want 3 and a message with %s and the remedy:\n%s", code, log, out)
 		}
 	}
-	if err := os.Rename(filepath.Join(n.dir, "LOSS"), filepath.Join(n.dir, "LOSS-ACCEPTED")); err != nil {
+	if err := os.Rename(filepath.Join(n.dir, "LOSS"), filepath.Join(n.dir, "LOSS-ACCEPTED")); err !=
+		nil {
 		t.Fatal(err)
 	}
 	n.start()

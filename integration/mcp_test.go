@@ -215,13 +215,15 @@ func mcpDirectories(t *testing.T, c *cluster, site, token string) {
 	})
 	until(t, mcpWait, func() string {
 		text, out, failed := mcpCall(t, s, "status", nil)
-		if nodes, ok := out["nodes"].([]any); failed || !ok || len(nodes) == 0 || out["crawl_state"] == "" {
+		if nodes, ok := out["nodes"].([]any); failed || !ok || len(nodes) == 0 ||
+			out["crawl_state"] == "" {
 			return text
 		}
 		return ""
 	})
-	if text, _, failed := mcpCall(t, s, "add_seeds", map[string]any{"urls": []string{site}}); !failed ||
-		!strings.Contains(text, "role") {
+	if text, _, failed := mcpCall(t, s, "add_seeds", map[string]any{
+		"urls": []string{site},
+	}); !failed || !strings.Contains(text, "role") {
 		t.Errorf("a node runs, and the token may only read: %s", text)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-var nearResults = flag.Bool("nearpages", false, "write the figures of TestNearDuplicatesOfRealPages into docs/results")
+var nearResults = flag.Bool("nearpages", false,
+	"write the figures of TestNearDuplicatesOfRealPages into docs/results")
 
 // realPage is the text of a page of the real sites.
 type realPage struct {
@@ -99,14 +100,19 @@ func TestNearDuplicatesOfRealPages(t *testing.T) {
 			}
 		}
 	}
-	fmt.Fprintf(&row, " %d of %d (%.5f %%) | %d of %d (%.4f %%) |", near, pairs, 100*float64(near)/float64(pairs), nearSame, same, 100*float64(nearSame)/float64(same))
+	fmt.Fprintf(&row, " %d of %d (%.5f %%) | %d of %d (%.4f %%) |", near, pairs,
+		100*float64(near)/float64(pairs), nearSame, same, 100*float64(nearSame)/float64(same))
 	t.Log(row.String())
 	if near*1000 > pairs {
 		t.Errorf("%d of %d pairs of pages of different sites are near, more than 1 in 1,000", near, pairs)
 	}
 	if *nearResults {
-		appendResult(t, "nearpages.md", "# Near-duplicates among real pages\n\nAppended by `TestNearDuplicatesOfRealPages -nearpages`: the share of pages of the Debian documentation that is found again\n"+
-			"(distance 3 at most) when so many of its words are replaced by others of the same sites, and the pairs of pages that are taken for near-duplicates.\n\n"+
-			"| date (UTC) | commit | pages | 0 % changed | 1 % | 2 % | 5 % | 20 % | pairs of different sites | of one site |\n|---|---|---|---|---|---|---|---|---|---|\n", row.String())
+		appendResult(t, "nearpages.md", "# Near-duplicates among real pages\n\n"+
+			"Appended by `TestNearDuplicatesOfRealPages -nearpages`: the share of pages of the Debian "+
+			"documentation that is found again\n"+
+			"(distance 3 at most) when so many of its words are replaced by others of the same sites, "+
+			"and the pairs of pages that are taken for near-duplicates.\n\n"+
+			"| date (UTC) | commit | pages | 0 % changed | 1 % | 2 % | 5 % | 20 % | pairs of different "+
+			"sites | of one site |\n|---|---|---|---|---|---|---|---|---|---|\n", row.String())
 	}
 }

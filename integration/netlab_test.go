@@ -34,7 +34,11 @@ func newLab(t *testing.T) *lab {
 	needsPrograms(t, "ip", "iptables")
 	sweepLabs(t)
 	place := takeLabPlace(t)
-	l := &lab{t: t, prefix: fmt.Sprintf("%s%d%c", labName, os.Getpid(), place.letter), net: fmt.Sprintf("198.%d.%d.", 18+place.net/250, place.net%250)}
+	l := &lab{
+		t:      t,
+		prefix: fmt.Sprintf("%s%d%c", labName, os.Getpid(), place.letter),
+		net:    fmt.Sprintf("198.%d.%d.", 18+place.net/250, place.net%250),
+	}
 	bridge := l.prefix + "b"
 	t.Cleanup(func() {
 		removeLab(t, l.prefix)
@@ -74,7 +78,10 @@ func takeLabPlace(t *testing.T) (p labPlace) {
 	if labPlaces.claimed == maxLabs {
 		t.Fatalf("BUG: more than %d labs at one time", maxLabs)
 	}
-	p = labPlace{letter: 'c' + byte(labPlaces.claimed), net: claimOne(t, "networks", (os.Getpid()+50*labPlaces.claimed)%500, 500)}
+	p = labPlace{
+		letter: 'c' + byte(labPlaces.claimed),
+		net:    claimOne(t, "networks", (os.Getpid()+50*labPlaces.claimed)%500, 500),
+	}
 	labPlaces.claimed++
 	return p
 }
@@ -115,7 +122,8 @@ func (l *lab) add() int {
 // deafen makes one node drop what another sends to it. match narrows it down.
 func (l *lab) deafen(to, from int, match ...string) {
 	l.t.Helper()
-	l.run(append(append([]string{"ip", "netns", "exec", l.space(to), "iptables", "-w", "-A", "INPUT", "-s", l.addr(from)}, match...), "-j", "DROP")...)
+	l.run(append(append([]string{"ip", "netns", "exec", l.space(to), "iptables", "-w", "-A", "INPUT",
+		"-s", l.addr(from)}, match...), "-j", "DROP")...)
 }
 
 // cut drops everything between two sides, both ways.
@@ -158,8 +166,8 @@ func sweepLabs(t *testing.T) {
 	}
 }
 
-// removeLab removes everything with a prefix, a regular expression; a namespace takes its interfaces
-// along.
+// removeLab removes everything with a prefix, a regular expression; a namespace takes its
+// interfaces along.
 func removeLab(t *testing.T, prefix string) {
 	t.Helper()
 	for _, kind := range []struct {

@@ -13,9 +13,30 @@ import (
 // cuts are what happens to the network between five nodes that each have one of
 // their own.
 var cuts = []scenario{
-	{name: "cut-20s", quick: true, lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) }},
-	{name: "cut-90s", instead: []string{"TestNetns/cut-20s"}, lab: true, duplicates: cutRepeats, shape: longer, act: func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) }},
-	{name: "isolated-30s", instead: []string{"TestNetns/cut-20s", "TestOneOfTwoStopped"}, lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) }},
+	{
+		name:       "cut-20s",
+		quick:      true,
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      long,
+		act:        func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) },
+	},
+	{
+		name:       "cut-90s",
+		instead:    []string{"TestNetns/cut-20s"},
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      longer,
+		act:        func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) },
+	},
+	{
+		name:       "isolated-30s",
+		instead:    []string{"TestNetns/cut-20s", "TestOneOfTwoStopped"},
+		lab:        true,
+		duplicates: cutRepeats,
+		shape:      long,
+		act:        func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) },
+	},
 	{name: "one-way-30s", instead: []string{"fault cut"}, lab: true, duplicates: cutRepeats, shape: long, act: oneWay},
 	{name: "loss-20-percent", instead: []string{"fault links"}, lab: true, shape: steady, act: loseaFifth},
 }
@@ -89,14 +110,17 @@ func (f *trial) cutFor(d time.Duration, few []int) {
 	}
 	cut := time.Now()
 	f.lab.cut(few, many)
-	f.Logf("%s: cut %v off from %v at %d pages", cut.Format("15:04:05.000"), few, many, f.web.Progress())
+	f.Logf("%s: cut %v off from %v at %d pages", cut.Format("15:04:05.000"), few, many,
+		f.web.Progress())
 	// What a side fetched until its lease ended cannot be copied to the other.
-	f.excuses = append(f.excuses, disturbance{fmt.Sprintf("cut of %v", few), cut.Add(-commitWindow), cut.Add(10 * time.Second)})
+	f.excuses = append(f.excuses,
+		disturbance{fmt.Sprintf("cut of %v", few), cut.Add(-commitWindow), cut.Add(10 * time.Second)})
 	for _, i := range few {
 		n := f.c.nodes[i]
 		f.lost = append(f.lost, loss{n, cut})
 		until(f.T, time.Until(cut.Add(10*time.Second)), func() string {
-			if s, err := n.status(); err != nil || s.Cluster.State != "paused_minority" || !s.explains("paused_minority") {
+			if s, err := n.status(); err != nil || s.Cluster.State != "paused_minority" ||
+				!s.explains("paused_minority") {
 				return fmt.Sprintf("%s is %q, with %+v: %v", n.name, s.Cluster.State, s.Cluster.Health, err)
 			}
 			return ""
@@ -127,7 +151,8 @@ func (f *trial) judgeSides(few []int, cut, healed time.Time) {
 				taken[r.Host] = r.Start
 			}
 		case over:
-			f.Errorf("%s was asked for by node %d %v after the other side had come to its host", r.URL, r.Door+1, r.Start.Sub(since))
+			f.Errorf("%s was asked for by node %d %v after the other side had come to its host", r.URL,
+				r.Door+1, r.Start.Sub(since))
 		}
 	}
 }
@@ -144,11 +169,13 @@ func oneWay(f *trial) {
 	cut := time.Now()
 	f.lab.deafen(drawn[0], drawn[1])
 	f.lab.deafen(drawn[0], drawn[2])
-	f.Logf("%s: node %d does not hear %d and %d", cut.Format("15:04:05.000"), drawn[0], drawn[1], drawn[2])
+	f.Logf("%s: node %d does not hear %d and %d", cut.Format("15:04:05.000"), drawn[0], drawn[1],
+		drawn[2])
 	time.Sleep(30 * time.Second)
 	f.lab.heal()
 	healed := time.Now()
-	f.excuses = append(f.excuses, disturbance{fmt.Sprintf("one-way cut of %v", drawn), cut.Add(-commitWindow), healed})
+	f.excuses = append(f.excuses,
+		disturbance{fmt.Sprintf("one-way cut of %v", drawn), cut.Add(-commitWindow), healed})
 	f.c.converged(30 * time.Second)
 	if s, err = f.c.nodes[drawn[1]].status(); err != nil {
 		f.Fatal(err)
@@ -186,12 +213,14 @@ func loseaFifth(f *trial) {
 	during := rate(2 * time.Minute)
 	for _, n := range f.c.nodes {
 		if s, err := n.status(); err != nil || s.Ring.View != view || s.Cluster.Members.Failed > 0 {
-			f.Errorf("%s: view %d, was %d; %d members failed (%v)", n.name, s.Ring.View, view, s.Cluster.Members.Failed, err)
+			f.Errorf("%s: view %d, was %d; %d members failed (%v)", n.name, s.Ring.View, view,
+				s.Cluster.Members.Failed, err)
 		}
 	}
 	f.lab.heal()
 	f.Logf("%.0f pages/s before, %.0f with one packet in five lost", before, during)
 	if during < 0.7*before {
-		f.Errorf("%.0f pages/s with one packet in five lost, %.0f before: less than 70 %%", during, before)
+		f.Errorf("%.0f pages/s with one packet in five lost, %.0f before: less than 70 %%", during,
+			before)
 	}
 }

@@ -18,12 +18,14 @@ import (
 )
 
 // conditionalHosts is how many hosts TestNotModified crawls, of 50 pages each.
-var conditionalHosts = flag.Int("conditionalhosts", 8, "hosts of 50 pages that TestNotModified visits again and again; from 40 on the figures go to docs/results/conditional.md")
+var conditionalHosts = flag.Int("conditionalhosts", 8, "hosts of 50 pages that TestNotModified "+
+	"visits again and again; from 40 on the figures go to docs/results/conditional.md")
 
-// TestNotModified visits the pages of a web again and again of which half of the hosts have entity tags and half have dates. At the web
-// server: 304s are used wherever the server offers them, and save most bytes; sitemaps are fetched again; every gap is kept. In the archive, as another
-// program reads it: each 304 is a revisit record that leads to the capture that it stands for. From a cluster and from a data
-// directory: the content of a page whose newest visit was a 304.
+// TestNotModified visits the pages of a web again and again of which half of the hosts have entity
+// tags and half have dates. At the web server: 304s are used wherever the server offers them, and
+// save most bytes; sitemaps are fetched again; every gap is kept. In the archive, as another
+// program reads it: each 304 is a revisit record that leads to the capture that it stands for. From
+// a cluster and from a data directory: the content of a page whose newest visit was a 304.
 func TestNotModified(t *testing.T) {
 	needsProcesses(t)
 	reader := needsReader(t)
@@ -31,9 +33,27 @@ func TestNotModified(t *testing.T) {
 	const delay = 20 * time.Millisecond
 	var sitemaps files
 	half := simweb.Claims{Truthful: 500}
-	web, srv := serveSimweb(t, simweb.Config{Seed: 84, Hosts: *conditionalHosts, PagesPerHost: 50, Skew: -1, Delay: delay, Gzip: 500, OnRequest: sitemaps.note,
-		Changes: simweb.Changes{Mean: 2 * time.Minute, Shape: 2, Spread: 4, Noise: 100, ETags: half, Dates: half, Lastmods: half, Ages: half}})
-	c := simCluster(t, srv, delay, "--partitions", "512", "--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "4s", "--recrawl-min", "4s", "--recrawl-max", "4s")
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         84,
+		Hosts:        *conditionalHosts,
+		PagesPerHost: 50,
+		Skew:         -1,
+		Delay:        delay,
+		Gzip:         500,
+		OnRequest:    sitemaps.note,
+		Changes: simweb.Changes{
+			Mean:     2 * time.Minute,
+			Shape:    2,
+			Spread:   4,
+			Noise:    100,
+			ETags:    half,
+			Dates:    half,
+			Lastmods: half,
+			Ages:     half,
+		},
+	})
+	c := simCluster(t, srv, delay, "--partitions", "512", "--recrawl", crawl.RecrawlFixed,
+		"--recrawl-interval", "4s", "--recrawl-min", "4s", "--recrawl-max", "4s")
 	c.addReady(2)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
@@ -47,7 +67,8 @@ func TestNotModified(t *testing.T) {
 	conditions := web.Conditions()
 	judgeConditions(t, web, pages)
 	// One visit in sixteen asks for the content, to see whether the site's validators tell the truth.
-	if conditions.NotModified == 0 || conditions.Unconditional > conditions.Conditional/8 || conditions.Saved < conditions.Bytes/4 || conditions.Misled > 0 {
+	if conditions.NotModified == 0 || conditions.Unconditional > conditions.Conditional/8 ||
+		conditions.Saved < conditions.Bytes/4 || conditions.Misled > 0 {
 		t.Errorf("%+v", conditions)
 	}
 	if err := new(web.Report()).ErrButDuplicates(); err != nil {
@@ -61,8 +82,10 @@ func TestNotModified(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Sitemaps are not pages: their 304s come on top.
-	if f := s.Freshness; f.NotModifiedTotal < int64(conditions.NotModified) || f.UnchangedTotal < f.NotModifiedTotal || f.ChangedTotal == 0 {
-		t.Errorf("the web server has sent %d 304s for pages, the status says %+v", conditions.NotModified, f)
+	if f := s.Freshness; f.NotModifiedTotal < int64(conditions.NotModified) ||
+		f.UnchangedTotal < f.NotModifiedTotal || f.ChangedTotal == 0 {
+		t.Errorf("the web server has sent %d 304s for pages, the status says %+v", conditions.NotModified,
+			f)
 	}
 	var newest map[string]captureOf
 	until(t, time.Minute, func() string { // records are written a moment after their visits
@@ -90,15 +113,22 @@ func TestNotModified(t *testing.T) {
 	for _, e := range read.Errors[:min(len(read.Errors), 10)] {
 		t.Error(e)
 	}
-	if read.Resolved["server-not-modified"] < conditions.NotModified/2 || // a busy node does not always answer in time where the payload is
+	// a busy node does not always answer in time where the payload is
+	if read.Resolved["server-not-modified"] < conditions.NotModified/2 ||
 		read.Resolved["identical-payload-digest"] == 0 {
-		t.Errorf("of %d 304s and other revisits these lead to the capture that they stand for: %v; records %v", conditions.NotModified, read.Resolved, read.Records)
+		t.Errorf(
+			"of %d 304s and other revisits these lead to the capture that they stand for: %v; records %v",
+			conditions.NotModified, read.Resolved, read.Records)
 	}
-	t.Logf("%d pages, %+v, archive of %d bytes with %v, resolved %v", len(pages), conditions, read.Bytes, read.Records, read.Resolved)
+	t.Logf("%d pages, %+v, archive of %d bytes with %v, resolved %v", len(pages), conditions,
+		read.Bytes, read.Records, read.Resolved)
 	if *conditionalHosts >= 40 && !t.Failed() {
 		visits := read.Records["response"] + read.Records["revisit"]
-		appendResult(t, "conditional.md", conditionalHead, fmt.Sprintf("%d | %d | %d | %d | %d | %.1f | %.1f | %.1f |", len(pages), visits, conditions.Conditional, conditions.NotModified,
-			read.Resolved["server-not-modified"], float64(conditions.Bytes)/(1<<20), float64(conditions.Saved)/(1<<20), float64(read.Bytes)/(1<<20)))
+		appendResult(t, "conditional.md", conditionalHead, fmt.Sprintf(
+			"%d | %d | %d | %d | %d | %.1f | %.1f | %.1f |", len(pages), visits, conditions.Conditional,
+			conditions.NotModified,
+			read.Resolved["server-not-modified"], float64(conditions.Bytes)/(1<<20),
+			float64(conditions.Saved)/(1<<20), float64(read.Bytes)/(1<<20)))
 	}
 }
 
@@ -113,19 +143,22 @@ Written by ` + "`go test ./integration -run TestNotModified -conditionalhosts 40
 |---|---|---|---|---|---|---|---|---|---|
 `
 
-// judgeConditions: a page that has not changed since its visit before is answered by 304 when it is asked for with validators: they are those of
-// the last answer. (That they are sent at all, Conditions.Unconditional says.)
+// judgeConditions: a page that has not changed since its visit before is answered by 304 when it is
+// asked for with validators: they are those of the last answer. (That they are sent at all,
+// Conditions.Unconditional says.)
 func judgeConditions(t *testing.T, web *simweb.Web, pages []string) {
 	t.Helper()
 	wrong := 0
 	for _, u := range pages {
 		visits := web.Visits(u)
 		for i, v := range visits {
-			if i == 0 || !v.Conditional || v.Status == http.StatusNotModified || len(web.Changed(u, visits[i-1].At, v.At)) > 0 {
+			if i == 0 || !v.Conditional || v.Status == http.StatusNotModified ||
+				len(web.Changed(u, visits[i-1].At, v.At)) > 0 {
 				continue
 			}
 			if wrong++; wrong <= 5 {
-				t.Errorf("%s: visited at %v and %v, unchanged, and the second, conditional answer is %d", u, visits[i-1].At, v.At, v.Status)
+				t.Errorf("%s: visited at %v and %v, unchanged, and the second, conditional answer is %d", u,
+					visits[i-1].At, v.At, v.Status)
 			}
 		}
 	}
@@ -161,7 +194,8 @@ func (f *files) least() (n int) {
 	return n
 }
 
-// captureOf is what is in archives of a URL: its newest answer with content, and whether a 304 came later.
+// captureOf is what is in archives of a URL: its newest answer with content, and whether a 304 came
+// later.
 type captureOf struct {
 	answer    archive.Record
 	heads     [][]byte // of it, and of later answers with the same payload
@@ -183,7 +217,8 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			if _, err := archive.Scan(path, func(r archive.Record) error { records = append(records, r); return nil }); err != nil {
+			if _, err := archive.Scan(path,
+				func(r archive.Record) error { records = append(records, r); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -195,7 +230,8 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 		if r.Type == "response" || r.Type == "revisit" {
 			c.captures++
 		}
-		c.history = append(c.history, fmt.Sprintln(r.Date, r.Type, r.Status, r.PayloadDigest, "refers to", r.RefersToURI))
+		c.history = append(c.history,
+			fmt.Sprintln(r.Date, r.Type, r.Status, r.PayloadDigest, "refers to", r.RefersToURI))
 		switch {
 		case r.Type == "response" && r.Status == http.StatusOK:
 			c.answer, c.heads, c.unchanged = r, [][]byte{r.Head}, false
@@ -211,7 +247,8 @@ func newestOf(t *testing.T, nodes ...*node) map[string]captureOf {
 	return newest
 }
 
-// readsBack reads pages whose newest visit was answered by 304, and wants the bytes of the answer that it stands for.
+// readsBack reads pages whose newest visit was answered by 304, and wants the bytes of the answer
+// that it stands for.
 func readsBack(t *testing.T, newest map[string]captureOf, where ...string) {
 	t.Helper()
 	read := 0
@@ -228,7 +265,8 @@ func readsBack(t *testing.T, newest map[string]captureOf, where ...string) {
 		if code != 0 || !slices.ContainsFunc(c.heads, func(head []byte) bool {
 			return out == string(head)+string(c.answer.Payload)
 		}) {
-			t.Errorf("cat %s %v: exit code %d, %d bytes, want %d\n%s\n%.400q, want\n%.400q\n%s", url, where, code, len(out), len(want), errs, out, want, strings.Join(c.history, ""))
+			t.Errorf("cat %s %v: exit code %d, %d bytes, want %d\n%s\n%.400q, want\n%.400q\n%s", url, where,
+				code, len(out), len(want), errs, out, want, strings.Join(c.history, ""))
 		}
 	}
 	if read == 0 {

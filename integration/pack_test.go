@@ -33,7 +33,8 @@ func pack(dir, archive string) (err error) {
 	}
 	out := tar.NewWriter(zip)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || filepath.Dir(path) == dir && filepath.Ext(path) == ".log" {
+		if err != nil || !d.Type().IsRegular() ||
+			filepath.Dir(path) == dir && filepath.Ext(path) == ".log" {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -45,8 +46,14 @@ func pack(dir, archive string) (err error) {
 			return err
 		}
 		kept := bytes.TrimRight(text, "\x00")
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Mode: 0o600, Size: int64(len(kept)), Format: tar.FormatPAX,
-			PAXRecords: map[string]string{sizeRecord: strconv.Itoa(len(text))}}
+		header := &tar.Header{
+			Typeflag:   tar.TypeReg,
+			Name:       filepath.ToSlash(name),
+			Mode:       0o600,
+			Size:       int64(len(kept)),
+			Format:     tar.FormatPAX,
+			PAXRecords: map[string]string{sizeRecord: strconv.Itoa(len(text))},
+		}
 		if err := out.WriteHeader(header); err != nil {
 			return err
 		}
@@ -103,10 +110,17 @@ func unpack(archive, dir string) error {
 func TestPack(t *testing.T) {
 	t.Parallel()
 	from, to, archive := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "x.tar.gz")
-	files := map[string]string{"a": "text", "b/c": "x" + strings.Repeat("\x00", 1<<20), "b/d": "", "b/e.log": "packed", "n.log": "not packed"}
+	files := map[string]string{
+		"a":       "text",
+		"b/c":     "x" + strings.Repeat("\x00", 1<<20),
+		"b/d":     "",
+		"b/e.log": "packed",
+		"n.log":   "not packed",
+	}
 	for name, text := range files {
 		path := filepath.Join(from, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

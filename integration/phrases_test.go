@@ -36,8 +36,8 @@ var documentation = []struct{ folder, start string }{
 }
 
 // TestPhrasesOfRealPages crawls real documentation with two nodes, takes phrases from its files,
-// and looks for each: the pages that are found are those whose file has it. What a file has is told by
-// another parser of HTML (a tree, x/net/html) and another reading of words (runs of letters and
+// and looks for each: the pages that are found are those whose file has it. What a file has is told
+// by another parser of HTML (a tree, x/net/html) and another reading of words (runs of letters and
 // digits) than those of the index.
 //
 // The index leaves out menus and the like (web/maintext). So a page need not be found that has a

@@ -15,8 +15,10 @@ import (
 //
 // runs them in full and appends the figures to docs/results/politeness.md.
 var (
-	politeSize   = flag.Int("polite", 0, "run TestPoliteness with this many hosts, on a twentieth as many addresses")
-	politeOutage = flag.Duration("outage", 0, "how long hosts fail in TestHostsThatFail, and name servers in TestNames")
+	politeSize = flag.Int("polite", 0,
+		"run TestPoliteness with this many hosts, on a twentieth as many addresses")
+	politeOutage = flag.Duration("outage", 0,
+		"how long hosts fail in TestHostsThatFail, and name servers in TestNames")
 )
 
 const politeHead = `# Politeness
@@ -39,7 +41,8 @@ func (f politeFigures) line(what string, w *politeWeb, took time.Duration) strin
 	if f.ipDelay > 0 {
 		crowding, tightAddr = fmt.Sprint(f.crowding), fmt.Sprintf("%.3f", f.tightAddr)
 	}
-	return fmt.Sprintf("%s | %d | %d | %d | %.0f | %d | %.3f | %s | %s | %d | %d |", what, len(w.hosts), len(w.doors), f.requests, took.Seconds(),
+	return fmt.Sprintf("%s | %d | %d | %d | %.0f | %d | %.3f | %s | %s | %d | %d |", what,
+		len(w.hosts), len(w.doors), f.requests, took.Seconds(),
 		f.violating, f.tightest, crowding, tightAddr, f.missing, f.repeated)
 }
 
@@ -48,7 +51,9 @@ const slowBy = 300 * time.Millisecond
 
 // politeTempers are ten kinds of host. Their moods are over after a few requests.
 func politeTempers() []temper {
-	page := func(path string) bool { return path != "/robots.txt" && path != "/sitemap.xml" && path != "/map.xml" }
+	page := func(path string) bool {
+		return path != "/robots.txt" && path != "/sitemap.xml" && path != "/map.xml"
+	}
 	// once makes a mood of an answer to the second and, if twice, third page.
 	nth := func(from, to int, change func(a *politeAnswer)) func(string, int, int, *politeAnswer) {
 		return func(path string, n, _ int, a *politeAnswer) {
@@ -61,21 +66,37 @@ func politeTempers() []temper {
 		{name: "plain", pages: 5},
 		{name: "Crawl-delay", pages: 3, crawlDelay: 1500 * time.Millisecond},
 		{name: "429, Retry-After seconds", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 2) })},
-		{name: "503, Retry-After date", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { a.refuseUntil(http.StatusServiceUnavailable, 3*time.Second) })},
+		{name: "503, Retry-After date", pages: 4, moody: nth(2, 3,
+			func(a *politeAnswer) { a.refuseUntil(http.StatusServiceUnavailable, 3*time.Second) })},
 		{name: "503 twice", pages: 4, moody: nth(2, 4, func(a *politeAnswer) { a.refuse(http.StatusServiceUnavailable, 0) })},
 		{name: "slowed", pages: 5, moody: nth(3, 99, func(a *politeAnswer) { a.wait = slowBy })},
-		{name: "robots.txt 503, Retry-After", pages: 3, moody: func(path string, n, _ int, a *politeAnswer) {
-			if n == 0 {
-				a.refuse(http.StatusServiceUnavailable, 3)
-			}
-		}},
-		{name: "sitemap 429, Retry-After", pages: 3, sitemap: true, moody: func(path string, _, asked int, a *politeAnswer) {
-			if path == "/map.xml" && asked == 0 {
-				a.refuse(http.StatusTooManyRequests, 2)
-			}
-		}},
-		{name: "Crawl-delay, 429", pages: 3, crawlDelay: 1200 * time.Millisecond, moody: nth(3, 4, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 0) })},
-		{name: "200, Retry-After", pages: 4, moody: nth(2, 3, func(a *politeAnswer) { body := a.body; a.refuse(http.StatusOK, 2); a.body = body })},
+		{
+			name:  "robots.txt 503, Retry-After",
+			pages: 3,
+			moody: func(path string, n, _ int, a *politeAnswer) {
+				if n == 0 {
+					a.refuse(http.StatusServiceUnavailable, 3)
+				}
+			},
+		},
+		{
+			name:    "sitemap 429, Retry-After",
+			pages:   3,
+			sitemap: true,
+			moody: func(path string, _, asked int, a *politeAnswer) {
+				if path == "/map.xml" && asked == 0 {
+					a.refuse(http.StatusTooManyRequests, 2)
+				}
+			},
+		},
+		{
+			name:       "Crawl-delay, 429",
+			pages:      3,
+			crawlDelay: 1200 * time.Millisecond,
+			moody:      nth(3, 4, func(a *politeAnswer) { a.refuse(http.StatusTooManyRequests, 0) }),
+		},
+		{name: "200, Retry-After", pages: 4, moody: nth(2, 3,
+			func(a *politeAnswer) { body := a.body; a.refuse(http.StatusOK, 2); a.body = body })},
 	}
 }
 
@@ -86,12 +107,14 @@ func TestPoliteness(t *testing.T) {
 	needsProcesses(t)
 	hosts, addrs, delay, ipDelay := 60, 6, 200*time.Millisecond, 40*time.Millisecond
 	if *politeSize > 0 {
-		hosts, addrs, delay, ipDelay = *politeSize, max(*politeSize/20, 1), time.Second, 200*time.Millisecond
+		hosts, addrs, delay, ipDelay = *politeSize, max(*politeSize/20, 1), time.Second,
+			200*time.Millisecond
 	} else {
 		t.Parallel()
 	}
 	w := startPoliteWeb(t, 9, hosts, addrs, politeTempers()...)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", delay.String(), "--ip-delay", ipDelay.String())
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", delay.String(),
+		"--ip-delay", ipDelay.String())
 	c.addReady(1)
 	start := time.Now()
 	c.nodes[0].seed(w.seeds()...)

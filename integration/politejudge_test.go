@@ -26,7 +26,8 @@ func (f politeFigures) String() string {
 	if f.ipDelay > 0 {
 		address = fmt.Sprintf("%d for the address (%.3f)", f.crowding, f.tightAddr)
 	}
-	return fmt.Sprintf("%d requests, %d too early for the host (smallest gap %.3f of what was owed), %s, %d pages missing, %d fetched twice",
+	return fmt.Sprintf("%d requests, %d too early for the host (smallest gap %.3f of what was "+
+		"owed), %s, %d pages missing, %d fetched twice",
 		f.requests, f.violating, f.tightest, address, f.missing, f.repeated)
 }
 
@@ -66,7 +67,12 @@ func share(gap, owed time.Duration) float64 { return gap.Seconds() / owed.Second
 // The gap after an answer is the largest of the configured delay, the Crawl-delay (from the second
 // request after robots.txt on), twice the response time, and the doubled delay after 429 and 503; a
 // Retry-After applies in addition.
-func (w *politeWeb) judgeHost(h *politeHost, seen []politeRequest, delay time.Duration, f *politeFigures) {
+func (w *politeWeb) judgeHost(
+	h *politeHost,
+	seen []politeRequest,
+	delay time.Duration,
+	f *politeFigures,
+) {
 	var crawlDelay, backoff time.Duration
 	var hold time.Time
 	counts := map[string]int{}
@@ -118,7 +124,8 @@ func limitedStatus(status int) bool {
 // complain tells of the first violations.
 func (w *politeWeb) complain(n int, a, b politeRequest, owed time.Duration, what string) {
 	if n <= 10 {
-		w.t.Logf("%v %s, %v are owed: %s%s (%d, %s), then %s%s", b.start.Sub(a.end), what, owed, a.host.name, a.path, a.status, a.host.temper.name, b.host.name, b.path)
+		w.t.Logf("%v %s, %v are owed: %s%s (%d, %s), then %s%s", b.start.Sub(a.end), what, owed,
+			a.host.name, a.path, a.status, a.host.temper.name, b.host.name, b.path)
 	}
 }
 

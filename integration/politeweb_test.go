@@ -107,7 +107,13 @@ func startPoliteWeb(t *testing.T, network byte, hosts, addrs int, tempers ...tem
 		w.doors = append(w.doors, d)
 	}
 	for i := range hosts {
-		h := &politeHost{name: fmt.Sprintf("h%d.polite.test", i), door: i % addrs, temper: tempers[i/addrs%len(tempers)], port: port, asked: map[string]int{}}
+		h := &politeHost{
+			name:   fmt.Sprintf("h%d.polite.test", i),
+			door:   i % addrs,
+			temper: tempers[i/addrs%len(tempers)],
+			port:   port,
+			asked:  map[string]int{},
+		}
 		w.hosts = append(w.hosts, h)
 	}
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -173,12 +179,18 @@ func (w *politeWeb) resolve(rw dns.ResponseWriter, q *dns.Msg) {
 	}
 	switch {
 	case other != "":
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 0}, A: net.ParseIP(other)}}
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 0},
+			A:   net.ParseIP(other),
+		}}
 	case h == nil:
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA:
 		ip, _, _ := net.SplitHostPort(w.doors[h.door].addr)
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300}, A: net.ParseIP(ip)}}
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
+			A:   net.ParseIP(ip),
+		}}
 	}
 	_ = rw.WriteMsg(m) // whoever asked asks again
 }
@@ -266,7 +278,9 @@ func (h *politeHost) answer(path string) politeAnswer {
 			a.body += "Sitemap: " + h.url("/map.xml") + "\n"
 		}
 	case path == "/map.xml" && h.temper.sitemap:
-		a.body = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>` + h.url("/hidden") + "</loc></url></urlset>"
+		a.body =
+			`<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>` +
+				h.url("/hidden") + "</loc></url></urlset>"
 	case slices.Contains(h.all(), path):
 		for i := range h.temper.pages {
 			a.body += fmt.Sprintf("<a href=/p%d>page</a>\n", i)

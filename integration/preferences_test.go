@@ -21,7 +21,8 @@ import (
 
 // refusedTo are the pages of a site, with the purpose to which the owner of each says no; "": none.
 var refusedTo = map[string]string{
-	"/": "", "/free": "", "/closed/a": "ai-train", "/reserved": "ai-train", "/noai": "ai-train", "/hidden": "search",
+	"/": "", "/free": "", "/closed/a": "ai-train", "/reserved": "ai-train", "/noai": "ai-train",
+	"/hidden": "search",
 }
 
 // preferencesSite says what its owner wants at each level, and counts the requests for each path.
@@ -43,11 +44,13 @@ func newPreferencesSite(t *testing.T) *preferencesSite {
 		switch r.URL.Path {
 		case "/robots.txt":
 			w.Header().Set("Content-Type", "text/plain")
-			fmt.Fprint(w, "User-agent: *\nAllow: /\nContent-Signal: search=yes\nContent-Usage: /closed/ train-ai=n\n")
+			fmt.Fprint(w,
+				"User-agent: *\nAllow: /\nContent-Signal: search=yes\nContent-Usage: /closed/ train-ai=n\n")
 			return
 		case preferences.TDMPath:
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `[{"location":"/reserved","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`)
+			fmt.Fprint(w,
+				`[{"location":"/reserved","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`)
 			return
 		case "/noai":
 			head = `<meta name="robots" content="noai">`
@@ -58,7 +61,9 @@ func newPreferencesSite(t *testing.T) *preferencesSite {
 			http.NotFound(w, r)
 			return
 		}
-		fmt.Fprintf(w, "<head><title>A page</title>%s</head><p>this is the page %s of a site with preferences", head, r.URL.Path)
+		fmt.Fprintf(w,
+			"<head><title>A page</title>%s</head><p>this is the page %s of a site with preferences", head,
+			r.URL.Path)
 		for _, path := range slices.Sorted(maps.Keys(refusedTo)) {
 			fmt.Fprintf(w, ` <a href="%s">%s</a>`, path, path)
 		}
@@ -97,14 +102,16 @@ func pathsOf(t *testing.T, site, path string) []string {
 	return paths
 }
 
-// TestPreferencesAreObeyed: what an owner says in robots.txt, tdmrep.json, a header and a page is told of each page;
-// refused pages are fetched and stored, and then left out of index, sink, exports and replay, and counted.
+// TestPreferencesAreObeyed: what an owner says in robots.txt, tdmrep.json, a header and a page is
+// told of each page; refused pages are fetched and stored, and then left out of index, sink,
+// exports and replay, and counted.
 func TestPreferencesAreObeyed(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	web, base := newPreferencesSite(t), t.TempDir()
 	sink := filepath.Join(base, "sink.jsonl")
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--index", "on", "--sink", "file:"+sink,
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--index", "on", "--sink",
+		"file:"+sink,
 		"--purpose", "ai-train,search", "--preferences", "obey")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -126,7 +133,10 @@ func TestPreferencesAreObeyed(t *testing.T) {
 			t.Errorf("nothing is said of %s: %+v", path, l.Preferences)
 			continue
 		}
-		for name, answer := range map[string]*bool{"search": l.Preferences.Search, "ai-train": l.Preferences.AITrain} {
+		for name, answer := range map[string]*bool{
+			"search":   l.Preferences.Search,
+			"ai-train": l.Preferences.AITrain,
+		} {
 			if answer != nil && !*answer {
 				no = name
 			}
@@ -138,7 +148,8 @@ func TestPreferencesAreObeyed(t *testing.T) {
 	}
 	var one struct{ Preferences preferences.PagePreferences }
 	if err := n.decode("/api/v1/urls?url="+web.URL+"/reserved", &one); err != nil ||
-		!slices.Equal(one.Preferences.From, []string{"robots.txt: Content-Signal: search=yes", "tdmrep.json: tdm-reservation: 1"}) {
+		!slices.Equal(one.Preferences.From,
+			[]string{"robots.txt: Content-Signal: search=yes", "tdmrep.json: tdm-reservation: 1"}) {
 		t.Errorf("of /reserved is said %+v, %v", one.Preferences, err)
 	}
 	var s crawl.Status
@@ -158,12 +169,16 @@ func TestPreferencesAreObeyed(t *testing.T) {
 	export := func(name string, args ...string) string {
 		t.Helper()
 		path := filepath.Join(base, name)
-		if code, out, errs := run(t, "", append([]string{"export", args[0], "-o", path}, args[1:]...)...); code != 0 {
+		if code, out, errs := run(t, "", append([]string{"export", args[0], "-o",
+			path}, args[1:]...)...); code != 0 {
 			t.Fatalf("%q: %d, %q, %q", args, code, out, errs)
 		}
 		return path
 	}
-	for name, where := range map[string][]string{"addr": {"--addr", n.http}, "dir": {"--data-dir", n.dir}} {
+	for name, where := range map[string][]string{
+		"addr": {"--addr", n.http},
+		"dir":  {"--data-dir", n.dir},
+	} {
 		for i, c := range []struct {
 			args []string
 			want []string
@@ -174,11 +189,14 @@ func TestPreferencesAreObeyed(t *testing.T) {
 			{[]string{"--purpose", "archive"}, all},
 		} {
 			args := slices.Concat([]string{"jsonl"}, where, c.args)
-			if got := pathsOf(t, web.URL, export(fmt.Sprintf("%s%d.jsonl", name, i), args...)); !slices.Equal(got, c.want) {
+			if got := pathsOf(t, web.URL,
+				export(fmt.Sprintf("%s%d.jsonl", name, i), args...)); !slices.Equal(
+				got, c.want) {
 				t.Errorf("%q: %q, want %q", args, got, c.want)
 			}
 		}
-		rows := readTable[table.Capture](t, export(name+".parquet", slices.Concat([]string{"parquet"}, where, []string{"--preferences", "mark"})...))
+		rows := readTable[table.Capture](t, export(name+".parquet",
+			slices.Concat([]string{"parquet"}, where, []string{"--preferences", "mark"})...))
 		pages := 0
 		for _, r := range rows {
 			if _, known := refusedTo[r.Path]; !known {
@@ -199,7 +217,8 @@ func TestPreferencesAreObeyed(t *testing.T) {
 		if pages != len(all) {
 			t.Errorf("%s: %d captures of pages, want %d", name, pages, len(all))
 		}
-		if rows := readTable[table.Page](t, export(name+"-pages.parquet", slices.Concat([]string{"parquet", "--table", "pages"}, where)...)); len(rows) != len(free) {
+		if rows := readTable[table.Page](t, export(name+"-pages.parquet",
+			slices.Concat([]string{"parquet", "--table", "pages"}, where)...)); len(rows) != len(free) {
 			t.Errorf("%s: %d pages in the table, want %d", name, len(rows), len(free))
 		}
 	}
@@ -214,7 +233,8 @@ func TestPreferencesAreObeyed(t *testing.T) {
 	}
 	text, err := os.ReadFile(index[0])
 	for path, no := range refusedTo {
-		if kept := strings.Contains(string(text), `"`+web.URL+path+`"`); err != nil || kept != (no == "") {
+		if kept := strings.Contains(string(text), `"`+web.URL+path+`"`); err != nil ||
+			kept != (no == "") {
 			t.Errorf("%s is in the files without what was refused: %v, %v", path, kept, err)
 		}
 	}

@@ -12,11 +12,13 @@ import (
 )
 
 // priorityRuns has TestPriority measure: minutes.
-var priorityRuns = flag.Bool("priorities", false, "crawl a part of the real sites in several orders, and write how much PageRank was fetched early into docs/results/priority.md")
+var priorityRuns = flag.Bool("priorities", false, "crawl a part of the real sites in several "+
+	"orders, and write how much PageRank was fetched early into docs/results/priority.md")
 
 const priorityHead = `# The order of a crawl of real sites by the program
 
-Appended by ` + "`go test ./integration -run TestPriority -priorities`" + `. One node, four sites of documentation, 200 ms between two requests to a site; the share of the sites' exact PageRank that the
+Appended by ` + "`go test ./integration -run TestPriority -priorities`" +
+	`. One node, four sites of documentation, 200 ms between two requests to a site; the share of the sites' exact PageRank that the
 first 10 % and 25 % of the pages have, in the order in which the web server saw the requests. [importance.md](importance.md) has the same of simulated crawls.
 
 | day | commit | order | at 10 % | 25 % | URLs moved |
@@ -43,7 +45,8 @@ func TestPriority(t *testing.T) {
 	best := slices.Sorted(slices.Values(exact))
 	slices.Reverse(best)
 	row := func(name string, at10, at25 float64, moved any) {
-		appendResult(t, "priority.md", priorityHead, fmt.Sprintf("%s | %.3f | %.3f | %v |", name, at10, at25, moved))
+		appendResult(t, "priority.md", priorityHead,
+			fmt.Sprintf("%s | %.3f | %.3f | %v |", name, at10, at25, moved))
 	}
 	n := len(exact)
 	row("best possible, whether known or not", sum(best[:n/10]), sum(best[:n/4]), "")
@@ -52,7 +55,8 @@ func TestPriority(t *testing.T) {
 		rank[u] = exact[page]
 	}
 	var plain float64
-	for _, priority := range []string{"", "importance=0.3,authority=0.25,change=0.2,depth=0.15", "importance=1,depth=0.5"} {
+	for _, priority := range []string{"", "importance=0.3,authority=0.25,change=0.2,depth=0.15",
+		"importance=1,depth=0.5"} {
 		masses, moved := fetchedFirst(t, rank, n/4, priority)
 		if len(masses) < n/4 {
 			t.Fatalf("%d pages, want %d", len(masses), n/4)
@@ -65,7 +69,8 @@ func TestPriority(t *testing.T) {
 		if at := sum(masses[:n/4]); priority == "" {
 			plain = at
 		} else if at < plain {
-			t.Errorf("%s: %.3f of PageRank after a quarter of the pages, in the order of discovery %.3f", priority, at, plain)
+			t.Errorf("%s: %.3f of PageRank after a quarter of the pages, in the order of discovery %.3f",
+				priority, at, plain)
 		}
 	}
 }
@@ -78,10 +83,16 @@ func sum(all []float64) (s float64) {
 }
 
 // fetchedFirst crawls so many pages, and returns the rank of each, in the order of the requests.
-func fetchedFirst(t *testing.T, rank map[string]float64, pages int, priority string) (masses []float64, moved int) {
+func fetchedFirst(
+	t *testing.T,
+	rank map[string]float64,
+	pages int,
+	priority string,
+) (masses []float64, moved int) {
 	t.Helper()
 	s := startSites(t)
-	flags := []string{"--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "200ms", "--max-pages", fmt.Sprint(pages + pages/5)}
+	flags := []string{"--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "200ms", "--max-pages",
+		fmt.Sprint(pages + pages/5)}
 	if priority != "" {
 		flags = append(flags, "--priority", priority)
 	}
@@ -98,7 +109,8 @@ func fetchedFirst(t *testing.T, rank map[string]float64, pages int, priority str
 	all := s.arrivals(t)
 	slices.SortStableFunc(all, func(a, b arrival) int { return int(a.start - b.start) })
 	for _, a := range all {
-		if m, ok := rank["http://"+a.host+a.uri]; ok && a.status == 200 && !strings.HasPrefix(a.uri, "/robots") {
+		if m, ok := rank["http://"+a.host+a.uri]; ok && a.status == 200 &&
+			!strings.HasPrefix(a.uri, "/robots") {
 			masses = append(masses, m)
 		}
 	}

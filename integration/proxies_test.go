@@ -288,13 +288,14 @@ func (s *proxied) fetcherWithin(t *testing.T, limit time.Duration) *fetcher.Fetc
 // all are the proxies that work, by what they are.
 func (s *proxied) all() map[string]string {
 	return map[string]string{
-		"http": "http://" + s.open, "http, password": "http://secret:right@" + s.locked, "https": "https://" + s.tls,
+		"http": "http://" + s.open, "http, password": "http://secret:right@" + s.locked,
+		"https":  "https://" + s.tls,
 		"socks5": "socks5://" + s.dante, "socks5, password": "socks5://secret:right@" + s.micro,
 	}
 }
 
-// TestProxies fetches over proxies of others: plain and in TLS, with and without a password, and over
-// such that are wrong, away or stopped.
+// TestProxies fetches over proxies of others: plain and in TLS, with and without a password, and
+// over such that are wrong, away or stopped.
 func TestProxies(t *testing.T) {
 	s := startProxied(t)
 	t.Run("works", s.work)
@@ -545,7 +546,10 @@ func (s *proxied) die(t *testing.T) {
 	}
 	resp.Release()
 	<-s.seen
-	for by, p := range map[string]*process{"http://" + s.open: s.apache, "socks5://secret:right@" + s.micro: s.microsocks} {
+	for by, p := range map[string]*process{
+		"http://" + s.open:                 s.apache,
+		"socks5://secret:right@" + s.micro: s.microsocks,
+	} {
 		half := s.request(t, "http", "/half", by)
 		half.Received = new(atomic.Int64)
 		type result struct {

@@ -17,19 +17,23 @@ import (
 )
 
 var (
-	putMany     = flag.Int("putmany", 0, "run TestPutManyURLs with this many URLs, on a fiftieth as many hosts, and append the figures to docs/results/putmany.md")
+	putMany = flag.Int("putmany", 0, "run TestPutManyURLs with this many URLs, "+
+		"on a fiftieth as many hosts, and append the figures to docs/results/putmany.md")
 	putManyTime = flag.Duration("putmany.time", time.Hour, "when TestPutManyURLs stops at the latest")
 )
 
-// putStreams is how many clients send, each over a stream of its own; putAhead is how many items one sends before their acknowledgements.
+// putStreams is how many clients send, each over a stream of its own; putAhead is how many items
+// one sends before their acknowledgements.
 const putStreams, putAhead, putPerHost = 4, 1024, 50
 
-// TestPutManyURLs fills the frontier of a node that fetches nothing through PutURLs: hosts' seeds and their links. All are acknowledged, and known afterwards.
+// TestPutManyURLs fills the frontier of a node that fetches nothing through PutURLs: hosts' seeds
+// and their links. All are acknowledged, and known afterwards.
 func TestPutManyURLs(t *testing.T) {
 	onRequest(t, *putMany != 0, "a measurement; run with -putmany 10000000")
 	needsProcesses(t)
 	frontier := fmt.Sprint("127.0.0.1:", freePort(t))
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--robots", "ignore", "--store", "none", "--fetch", "off", "--log-level", "warn", "--frontier-addr", frontier)
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--robots", "ignore", "--store", "none",
+		"--fetch", "off", "--log-level", "warn", "--frontier-addr", frontier)
 	n := c.add()
 	n.ready()
 	ctx, cancel := context.WithTimeout(t.Context(), *putManyTime)
@@ -59,8 +63,10 @@ func TestPutManyURLs(t *testing.T) {
 		now, cpu := acked.Load(), cpuTime(pid)
 		most = max(most, rssAnon(pid))
 		if now > last {
-			t.Logf("%d URLs after %v: %.0f a second, %.3f ms of processor time each, %d MiB", now, time.Since(begun).Round(time.Second),
-				float64(now-last)/time.Since(since).Seconds(), (cpu-lastCPU).Seconds()*1000/float64(now-last), rssAnon(pid)>>20)
+			t.Logf("%d URLs after %v: %.0f a second, %.3f ms of processor time each, %d MiB", now,
+				time.Since(begun).Round(time.Second),
+				float64(now-last)/time.Since(since).Seconds(), (cpu-lastCPU).Seconds()*1000/float64(now-last),
+				rssAnon(pid)>>20)
 		}
 		last, lastCPU = now, cpu
 	}
@@ -77,13 +83,17 @@ func TestPutManyURLs(t *testing.T) {
 		return
 	}
 	disk := allocated(t, filepath.Join(n.dir, "frontier"))
-	appendResult(t, "putmany.md", putManyHead, fmt.Sprintf("%d | %.0f s | %.0f | %.0f us | %d MiB | %d | %s, %s |", last, took.Seconds(), float64(last)/took.Seconds(),
+	appendResult(t, "putmany.md", putManyHead, fmt.Sprintf(
+		"%d | %.0f s | %.0f | %.0f us | %d MiB | %d | %s, %s |", last, took.Seconds(),
+		float64(last)/took.Seconds(),
 		used.Seconds()*1e6/float64(last), most>>20, disk/last, load, loadAverage()))
 }
 
 const putManyHead = `# Filling the frontier by URLFrontier
 
-Four clients send new URLs to one node (` + "`--fetch off`" + `, no replica) over a ` + "`PutURLs`" + ` stream each, 1,024 before they wait: 50 a host, a seed and links. Each is acknowledged when it is
+Four clients send new URLs to one node (` + "`--fetch off`" + `, no replica) over a ` +
+	"`PutURLs`" +
+	` stream each, 1,024 before they wait: 50 a host, a seed and links. Each is acknowledged when it is
 durable; the node knows as many afterwards. Appended by
 
     go test ./integration -count=1 -v -timeout 0 -run '^TestPutManyURLs$' -putmany 10000000
@@ -92,8 +102,15 @@ durable; the node knows as many afterwards. Appended by
 |---|---|---|---|---|---|---|---|---|
 `
 
-// putHosts sends the URLs of one host after the other until there are enough or the time is over, and counts what was acknowledged. page is URL i of host h.
-func putHosts(ctx context.Context, frontier string, hosts int, page func(h, i int) *wire.URLInfo, host, acked *atomic.Int64) error {
+// putHosts sends the URLs of one host after the other until there are enough or the time is over,
+// and counts what was acknowledged. page is URL i of host h.
+func putHosts(
+	ctx context.Context,
+	frontier string,
+	hosts int,
+	page func(h, i int) *wire.URLInfo,
+	host, acked *atomic.Int64,
+) error {
 	conn, err := grpc.NewClient(frontier, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -143,5 +160,11 @@ func putURL(h, i int) *wire.URLInfo {
 	if i == 0 {
 		return &wire.URLInfo{Url: seed}
 	}
-	return &wire.URLInfo{Url: fmt.Sprintf("%ssection-%d/page-%d.html", seed, i%7, i), Metadata: map[string]*wire.StringList{"source_url": {Values: []string{seed}}, "depth": {Values: []string{"1"}}}}
+	return &wire.URLInfo{
+		Url: fmt.Sprintf("%ssection-%d/page-%d.html", seed, i%7, i),
+		Metadata: map[string]*wire.StringList{
+			"source_url": {Values: []string{seed}},
+			"depth":      {Values: []string{"1"}},
+		},
+	}
 }

@@ -19,7 +19,8 @@ import (
 	"crawlnode/workers/urlfrontier/wire"
 )
 
-var putMetadata = flag.Int("putmetadata", 0, "run TestPutMetadata with this many URLs, and append the figures to docs/results/urlfrontier.md")
+var putMetadata = flag.Int("putmetadata", 0,
+	"run TestPutMetadata with this many URLs, and append the figures to docs/results/urlfrontier.md")
 
 // putMetadataBytes are the bytes of the keys and values of a URL's metadata.
 const putMetadataBytes = 500
@@ -39,7 +40,8 @@ func TestPutMetadata(t *testing.T) {
 
 func putWithMetadata(t *testing.T, crawl string, size int) {
 	at := fmt.Sprint("127.0.0.1:", freePort(t))
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--robots", "ignore", "--store", "none", "--fetch", "off", "--log-level", "warn", "--frontier-addr", at)
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--robots", "ignore", "--store", "none",
+		"--fetch", "off", "--log-level", "warn", "--frontier-addr", at)
 	n := c.add()
 	n.ready()
 	page := func(h, i int) *wire.URLInfo {
@@ -89,15 +91,24 @@ func putWithMetadata(t *testing.T, crawl string, size int) {
 		return
 	}
 	disk := allocated(t, filepath.Join(n.dir, "frontier"))
-	appendResult(t, "urlfrontier.md", putMetadataHead, fmt.Sprintf("%s | %d | %d | %.0f s | %.0f | %.0f us | %d MiB | %d MiB | %d | %s, %s |", crawl, size, count, took.Seconds(),
-		float64(count)/took.Seconds(), used.Seconds()*1e6/float64(count), most>>20, disk>>20, disk/count, load, loadAverage()))
+	appendResult(t, "urlfrontier.md", putMetadataHead, fmt.Sprintf(
+		"%s | %d | %d | %.0f s | %.0f | %.0f us | %d MiB | %d MiB | %d | %s, %s |", crawl, size, count,
+		took.Seconds(),
+		float64(count)/took.Seconds(), used.Seconds()*1e6/float64(count), most>>20, disk>>20, disk/count,
+		load, loadAverage()))
 }
 
 const putMetadataHead = `# Metadata by URLFrontier
 
-Four clients send new URLs to one node (` + "`--fetch off`" + `, no replica) over a ` + "`PutURLs`" + ` stream each, 1,024 before they wait: 50 a host. Each is acknowledged when it is durable; ` + "`CountURLs`" + `
-counts as many afterwards, and ` + "`GetURLStatus`" + ` gives the metadata of a hundred of them as it was sent. *metadata* are the bytes of its keys and values, random ones in base64, so that they
-hardly compress. URLs of the cluster's own crawl (` + "`DEFAULT`" + `) are a seed of each host and its links, and have a ` + "`source_url`" + ` and a ` + "`depth`" + ` beside it; those of another crawl (` + "`guest`" + `)
+Four clients send new URLs to one node (` + "`--fetch off`" + `, no replica) over a ` +
+	"`PutURLs`" +
+	` stream each, 1,024 before they wait: 50 a host. Each is acknowledged when it is durable; ` +
+	"`CountURLs`" + `
+counts as many afterwards, and ` + "`GetURLStatus`" +
+	` gives the metadata of a hundred of them as it was sent. *metadata* are the bytes of its keys and values, random ones in base64, so that they
+hardly compress. URLs of the cluster's own crawl (` + "`DEFAULT`" +
+	`) are a seed of each host and its links, and have a ` + "`source_url`" + ` and a ` + "`depth`" +
+	` beside it; those of another crawl (` + "`guest`" + `)
 have nothing else. Appended by
 
     go test ./integration -count=1 -v -timeout 0 -run '^TestPutMetadata$' -putmetadata 1000000
@@ -118,7 +129,14 @@ func noteOf(h, i, size int) string {
 
 // judgeMetadata compares the count of a crawl, and the metadata of a hundred URLs, with what was
 // sent.
-func judgeMetadata(ctx context.Context, t *testing.T, c wire.URLFrontierClient, crawl string, count int64, page func(h, i int) *wire.URLInfo) {
+func judgeMetadata(
+	ctx context.Context,
+	t *testing.T,
+	c wire.URLFrontierClient,
+	crawl string,
+	count int64,
+	page func(h, i int) *wire.URLInfo,
+) {
 	t.Helper()
 	got, err := c.CountURLs(ctx, &wire.CountUrlParams{CrawlID: crawl})
 	if err != nil || int64(got.GetValue()) < count {
@@ -131,7 +149,8 @@ func judgeMetadata(ctx context.Context, t *testing.T, c wire.URLFrontierClient, 
 		if info == nil {
 			info = item.GetKnown().GetInfo()
 		}
-		if err != nil || !slices.Equal(info.GetMetadata()["note"].GetValues(), sent.GetMetadata()["note"].GetValues()) {
+		if err != nil || !slices.Equal(info.GetMetadata()["note"].GetValues(),
+			sent.GetMetadata()["note"].GetValues()) {
 			t.Errorf("%s has %v, %v; want %v", sent.GetUrl(), item, err, sent)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"crawlnode/simweb"
 )
 
-var pythonSites = flag.Bool("pythonsites", false, "TestPythonWorkerCrawlsRealSites: append the figures to docs/results/pythonsites.md")
+var pythonSites = flag.Bool("pythonsites", false,
+	"TestPythonWorkerCrawlsRealSites: append the figures to docs/results/pythonsites.md")
 
 // python starts a program in Python with the client of clients/python, which is to end by itself.
 // The environment has env as well.
@@ -105,7 +106,8 @@ func (w *exampleWorker) ends(t *testing.T, within time.Duration) {
 func TestPythonUnits(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	w := pythonWith(t, nil, nil, nil, "-m", "unittest", "discover", "-s", "../clients/python/tests", "-t", "../clients/python")
+	w := pythonWith(t, nil, nil, nil, "-m", "unittest", "discover", "-s", "../clients/python/tests",
+		"-t", "../clients/python")
 	w.ends(t, 4*time.Minute)
 }
 
@@ -142,8 +144,10 @@ func TestPythonCallsUnderKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := pythonWith(t, in, out, []string{"CRAWLNODE_TOKEN=" + tokens[0], "READ_TOKEN=" + tokens[1], "OTHER_TOKEN=" + other.tokens("admin")[0]},
-		append([]string{"testdata/python/calls.py", c.nodes[2].http, c.nodes[0].http, srv.HTTP.String()}, web.Seeds()...)...)
+	w := pythonWith(t, in, out, []string{"CRAWLNODE_TOKEN=" + tokens[0], "READ_TOKEN=" + tokens[1],
+		"OTHER_TOKEN=" + other.tokens("admin")[0]},
+		append([]string{"testdata/python/calls.py", c.nodes[2].http, c.nodes[0].http, srv.HTTP.String()},
+			web.Seeds()...)...)
 	lines, read := make(chan string, 100), make(chan struct{})
 	go func() {
 		defer close(read)
@@ -209,10 +213,12 @@ func TestPythonExamples(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 34, Hosts: 5, PagesPerHost: 10, Skew: -1})
 	c := simCluster(t, srv, 0, "--partitions", "512", "--index", "on")
 	c.addReady(1)
-	w := python(t, []string{"CRAWLNODE_ADDR=" + c.nodes[0].http}, "../examples/crawl.py", web.Seeds()[0])
+	w := python(t, []string{"CRAWLNODE_ADDR=" + c.nodes[0].http}, "../examples/crawl.py",
+		web.Seeds()[0])
 	w.ends(t, 4*time.Minute)
 	text := w.said(t)
-	for _, want := range []string{"max_depth was 0 and is 20", "crawl_finished", "text/html", "pages found", " 200 "} {
+	for _, want := range []string{"max_depth was 0 and is 20", "crawl_finished", "text/html",
+		"pages found", " 200 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("examples/crawl.py does not print %q:\n%s", want, text)
 		}
@@ -226,12 +232,20 @@ func TestPythonWorkersUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay, lease = 100 * time.Millisecond, 2 * time.Minute // far longer than a take-over
-	web, srv := serveSimweb(t, simweb.Config{Seed: 35, Hosts: 30, PagesPerHost: 20, Delay: delay, Changes: simweb.Changes{Mean: 24 * time.Hour}})
-	c := simCluster(t, srv, delay, "--partitions", "512", "--fetch", "off", "--lease", lease.String(), "--store", "none")
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         35,
+		Hosts:        30,
+		PagesPerHost: 20,
+		Delay:        delay,
+		Changes:      simweb.Changes{Mean: 24 * time.Hour},
+	})
+	c := simCluster(t, srv, delay, "--partitions", "512", "--fetch", "off", "--lease", lease.String(),
+		"--store", "none")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
-	const whole = "import crawlnode, sys; print(crawlnode.Client(sys.argv[1]).work(crawlnode.fetch_page))"
+	const whole = "import crawlnode, sys; " +
+		"print(crawlnode.Client(sys.argv[1]).work(crawlnode.fetch_page))"
 	workers := []*exampleWorker{
 		python(t, nil, "../examples/worker_client.py", c.nodes[2].http, "urllib"),
 		python(t, nil, "-c", whole, c.nodes[2].http),
@@ -263,7 +277,8 @@ func TestPythonWorkerCrawlsRealSites(t *testing.T) {
 	needsProcesses(t)
 	const delay, lease = 10 * time.Millisecond, 45 * time.Second
 	s, seeds, want := sitesForWorkers(t)
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--partitions", "512", "--fetch", "off", "--lease", lease.String(), "--store", "none")
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(),
+		"--partitions", "512", "--fetch", "off", "--lease", lease.String(), "--store", "none")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(seeds...)
@@ -286,13 +301,16 @@ func TestPythonWorkerCrawlsRealSites(t *testing.T) {
 		return
 	}
 	t.Log(w.said(t))
-	appendResult(t, "pythonsites.md", pythonSitesHead, fmt.Sprintf("%d | %d | %d | %v of %v | %.0f s | %s, %s |", len(want), len(arrivals), again, smallest, delay, took.Seconds(), load, loadAverage()))
+	appendResult(t, "pythonsites.md", pythonSitesHead, fmt.Sprintf(
+		"%d | %d | %d | %v of %v | %.0f s | %s, %s |", len(want), len(arrivals), again, smallest, delay,
+		took.Seconds(), load, loadAverage()))
 }
 
 const pythonSitesHead = `# Real sites, fetched by a worker in Python
 
 Three sites from packages of Debian (sqlite3-doc, debian-policy, gnuplot-doc), each on a loopback address of its own, served by nginx, whose log is judged. Three nodes
-with ` + "`--fetch off`" + ` lease to one worker, examples/worker_client.py, which knows one of them. That node, which holds the largest site, is killed by SIGKILL when a third of the
+with ` + "`--fetch off`" +
+	` lease to one worker, examples/worker_client.py, which knows one of them. That node, which holds the largest site, is killed by SIGKILL when a third of the
 pages was answered. Each page was answered once. Requests are pages, other files, links that lead nowhere, and robots.txt, which each holder of a host reads. Appended by
 
     go test ./integration -count=1 -v -timeout 40m -run '^TestPythonWorkerCrawlsRealSites$' -pythonsites

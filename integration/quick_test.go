@@ -39,7 +39,8 @@ func quickTest(t *testing.T, name string) (wrong string) {
 		dir, function = "integration", name
 	}
 	function, sub, _ := strings.Cut(function, "/")
-	if sub != "" && !slices.ContainsFunc(slices.Concat(scenarios, cuts, renamed), func(s scenario) bool { return s.name == sub && s.quick }) {
+	if sub != "" && !slices.ContainsFunc(slices.Concat(scenarios, cuts, renamed),
+		func(s scenario) bool { return s.name == sub && s.quick }) {
 		return "there is no such quick scenario"
 	}
 	var files []string
@@ -82,7 +83,8 @@ func TestEveryFaultHasAQuickTest(t *testing.T) {
 func TestQuickTestNames(t *testing.T) {
 	t.Parallel()
 	for name, ok := range map[string]bool{
-		"TestFaults": true, "TestNetns/cut-20s": true, "TestNetns/cut-90s": false, "TestNothing": false, "ring.TestNothing": false,
+		"TestFaults": true, "TestNetns/cut-20s": true, "TestNetns/cut-90s": false, "TestNothing": false,
+		"ring.TestNothing": false,
 		"case clock-ahead": true, "case nothing": false, "fault kill": true, "fault nothing": false,
 	} {
 		if wrong := quickTest(t, name); (wrong == "") != ok {

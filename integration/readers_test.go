@@ -51,14 +51,23 @@ func gzipped(s string) string {
 
 // paragraph makes one around a word.
 func paragraph(word string) string {
-	return "<p>There is one word on this page that no other page has, which is " + word + ", and the rest is filler.</p>"
+	return "<p>There is one word on this page that no other page has, which is " + word +
+		", and the rest is filler.</p>"
 }
 
-// readCases are the pages of TestReadersAgree: what servers send, in the ways in which readers differed.
+// readCases are the pages of TestReadersAgree: what servers send, in the ways in which readers
+// differed.
 func readCases() (all []readCase) {
 	page := func(name, title, more string, header ...string) readCase {
-		c := readCase{path: "/" + name, header: append([]string{"Content-Type", "text/html; charset=utf-8"}, header...), title: title, word: "wq" + name + "x", link: "/to-" + name}
-		c.body = "<!doctype html><html lang=en><title>" + title + "</title>" + more + "<main><h1>Head</h1>" + paragraph(c.word) + "<a href=" + c.link + ">on</a></main>"
+		c := readCase{
+			path:   "/" + name,
+			header: append([]string{"Content-Type", "text/html; charset=utf-8"}, header...),
+			title:  title,
+			word:   "wq" + name + "x",
+			link:   "/to-" + name,
+		}
+		c.body = "<!doctype html><html lang=en><title>" + title + "</title>" + more +
+			"<main><h1>Head</h1>" + paragraph(c.word) + "<a href=" + c.link + ">on</a></main>"
 		return c
 	}
 	add := func(c readCase) { all = append(all, c) }
@@ -110,13 +119,17 @@ func readCases() (all []readCase) {
 	add(hidden(page("hidemeta", "Hidden 1", "<meta name=robots content=noindex>")))
 	add(hidden(page("hidenone", "Hidden 2", "<meta name=ROBOTS content='NONE'>")))
 	add(hidden(page("hideheader", "Hidden 3", "", "X-Robots-Tag", "noindex")))
-	add(hidden(page("hidesecond", "Hidden 4", "", "X-Robots-Tag", "noarchive", "X-Robots-Tag", "noindex")))
-	add(hidden(page("hidethird", "Hidden 5", "", "X-Robots-Tag", "otherbot: nofollow", "X-Robots-Tag", "max-snippet: 5", "X-Robots-Tag", "noindex")))
+	add(hidden(page("hidesecond", "Hidden 4", "", "X-Robots-Tag", "noarchive", "X-Robots-Tag",
+		"noindex")))
+	add(hidden(page("hidethird", "Hidden 5", "", "X-Robots-Tag", "otherbot: nofollow", "X-Robots-Tag",
+		"max-snippet: 5", "X-Robots-Tag", "noindex")))
 	add(hidden(page("hideagent", "Hidden 6", "", "X-Robots-Tag", "crawlnode: noindex")))
-	add(hidden(page("hideagentcase", "Hidden 7", "", "X-Robots-Tag", "otherbot: noindex", "X-Robots-Tag", "CrawlNode: NoIndex")))
+	add(hidden(page("hideagentcase", "Hidden 7", "", "X-Robots-Tag", "otherbot: noindex",
+		"X-Robots-Tag", "CrawlNode: NoIndex")))
 	add(hidden(page("hidelist", "Hidden 8", "", "X-Robots-Tag", "noarchive, noindex")))
 	add(page("hideother", "Shown", "", "X-Robots-Tag", "otherbot: noindex"))
-	add(page("hideothers", "Shown too", "", "X-Robots-Tag", "otherbot: none", "X-Robots-Tag", "noarchive"))
+	add(page("hideothers", "Shown too", "", "X-Robots-Tag", "otherbot: none", "X-Robots-Tag",
+		"noarchive"))
 	c = page("first", "Twins", "")
 	c.twin = "/second"
 	add(c)
@@ -129,7 +142,8 @@ func readCases() (all []readCase) {
 	c.path, c.twin = "/hiddentwin2", "/hiddentwin"
 	add(c)
 	c = page("Case", "Upper", "")
-	c.body, c.word = strings.ReplaceAll(c.body, c.word, "wquppercasex"), "wquppercasex" // words have no case
+	// words have no case
+	c.body, c.word = strings.ReplaceAll(c.body, c.word, "wquppercasex"), "wquppercasex"
 	add(c)
 	add(page("case", "Lower", ""))
 	c = page("query", "Query 1", "")
@@ -139,7 +153,8 @@ func readCases() (all []readCase) {
 	c.path = "/query?b=2&a=1"
 	add(c)
 	add(page("frames", "Framed", "<iframe src=/to-frames>fallback</iframe>"))
-	add(page("comment", "Comments", "<!-- <title>No</title> --><script>var t='<title>No</title>'</script>"))
+	add(page("comment", "Comments",
+		"<!-- <title>No</title> --><script>var t='<title>No</title>'</script>"))
 	add(page("twotitles", "First", "<title>Second</title>"))
 	add(page("svgtitle", "Outer", "<svg><title>Inner</title></svg>"))
 	add(page("relative", "Relative", "<base href=/>"))
@@ -152,32 +167,72 @@ func readCases() (all []readCase) {
 	c.body += strings.Repeat("<p>filler", 400_000)
 	add(c)
 	add(readCase{path: "/moved", header: []string{"Location", "/plain"}, status: http.StatusFound})
-	add(readCase{path: "/gone", header: []string{"Content-Type", "text/html"}, body: "<title>Gone</title>wqgonex", status: http.StatusGone, word: ""})
+	add(readCase{
+		path:   "/gone",
+		header: []string{"Content-Type", "text/html"},
+		body:   "<title>Gone</title>wqgonex",
+		status: http.StatusGone,
+		word:   "",
+	})
 	c = page("unclosed", "Unclosed", "")
 	c.body = strings.ReplaceAll(c.body, "</p>", "")
 	add(c)
-	add(readCase{path: "/text", text: true, header: []string{"Content-Type", "text/plain; charset=utf-8"}, body: "A text with wqtextx.", word: "wqtextx"})
-	add(readCase{path: "/textlatin", text: true, header: []string{"Content-Type", "text/plain; charset=iso-8859-1"}, body: "A text with wqtextlatinx\xe9.", word: "wqtextlatinxé"})
-	add(readCase{path: "/json", header: []string{"Content-Type", "application/json"}, body: `{"a":"wqjsonx"}`, word: "wqjsonx"})
-	add(readCase{path: "/htmlastext", text: true, header: []string{"Content-Type", "text/plain"}, body: "<title>wqhtmlastextx</title>", word: "wqhtmlastextx"})
+	add(readCase{
+		path:   "/text",
+		text:   true,
+		header: []string{"Content-Type", "text/plain; charset=utf-8"},
+		body:   "A text with wqtextx.",
+		word:   "wqtextx",
+	})
+	add(readCase{
+		path:   "/textlatin",
+		text:   true,
+		header: []string{"Content-Type", "text/plain; charset=iso-8859-1"},
+		body:   "A text with wqtextlatinx\xe9.",
+		word:   "wqtextlatinxé",
+	})
+	add(readCase{
+		path:   "/json",
+		header: []string{"Content-Type", "application/json"},
+		body:   `{"a":"wqjsonx"}`,
+		word:   "wqjsonx",
+	})
+	add(readCase{
+		path:   "/htmlastext",
+		text:   true,
+		header: []string{"Content-Type", "text/plain"},
+		body:   "<title>wqhtmlastextx</title>",
+		word:   "wqhtmlastextx",
+	})
 	for name, script := range map[string]string{
 		"one": `document.title="Shown one"`, "two": `document.title="Shown two";document.body.append("")`,
 		"three": `document.title="Shown three"`,
 	} {
-		c := readCase{path: "/app-" + name, header: []string{"Content-Type", "text/html; charset=utf-8"}, title: "Shown " + name, word: "wqapp" + name + "x", link: "/to-app-" + name, shell: "wqshell" + name + "x"}
+		c := readCase{
+			path:   "/app-" + name,
+			header: []string{"Content-Type", "text/html; charset=utf-8"},
+			title:  "Shown " + name,
+			word:   "wqapp" + name + "x",
+			link:   "/to-app-" + name,
+			shell:  "wqshell" + name + "x",
+		}
 		if name == "two" {
 			c.header = append(c.header, "Content-Encoding", "gzip")
 		}
-		c.body = "<!doctype html><html lang=en><title>Loading</title><div id=a>" + c.shell + "</div><script>" + script +
-			`;document.getElementById("a").innerHTML="<main><h1>Head</h1><p>There is one word on this page that no other page has, which is "+"wqapp"+"` + name + `x"+", and the rest is filler.</p><a href=/to-app-` + name + `>on</a></main>"</script>`
+		c.body = "<!doctype html><html lang=en><title>Loading</title><div id=a>" + c.shell +
+			"</div><script>" + script +
+			`;document.getElementById("a").innerHTML="<main><h1>Head</h1><p>There is one word on this page that no other page has, which is "+"wqapp"+"` +
+			name + `x"+", and the rest is filler.</p><a href=/to-app-` + name + `>on</a></main>"</script>`
 		if name == "two" {
 			c.body = gzipped(c.body)
 		}
 		add(c)
 	}
-	c = readCase{path: "/app-hidden", header: []string{"Content-Type", "text/html"}, title: "Hidden", word: "wqapphiddenx", link: "/to-app-hidden", hidden: true}
-	c.body = `<title>Hidden</title><div id=a></div><script>var m=document.createElement("meta");m.name="robots";m.content="noindex";document.head.append(m);` +
-		`document.getElementById("a").innerHTML="<p>There is "+"wqapphidden"+"x here.</p><a href=/to-app-hidden>on</a>"</script>`
+	c = readCase{path: "/app-hidden", header: []string{"Content-Type",
+		"text/html"}, title: "Hidden", word: "wqapphiddenx", link: "/to-app-hidden", hidden: true}
+	c.body =
+		`<title>Hidden</title><div id=a></div><script>var m=document.createElement("meta");m.name="robots";m.content="noindex";document.head.append(m);` +
+			`document.getElementById("a").innerHTML="<p>There is "+"wqapphidden"+"x here.</p><a href=/to-app-hidden>on</a>"</script>`
 	add(c)
 	return all
 }
@@ -246,35 +301,47 @@ func (r *readings) documents(name string, got map[string]shownPage, withHidden, 
 	for i := range r.cases {
 		c := &r.cases[i]
 		d, there := got[r.site+c.path]
-		r.check(there == ((c.title != "" || c.text) && (!c.hidden || withHidden)), "%s: %s: there: %v", name, c.path, there)
+		r.check(there == ((c.title != "" || c.text) && (!c.hidden || withHidden)), "%s: %s: there: %v",
+			name, c.path, there)
 		if c.title == "" && !c.text || c.hidden && !withHidden {
 			continue
 		}
 		if titles && !c.text {
-			r.check(there && d.title == wantedTitle(c), "%s: %s: title %q, want %q", name, c.path, d.title, wantedTitle(c))
+			r.check(there && d.title == wantedTitle(c), "%s: %s: title %q, want %q", name, c.path, d.title,
+				wantedTitle(c))
 		}
-		r.check(strings.Contains(d.text, c.word) && (c.shell == "" || !strings.Contains(d.text, c.shell)), "%s: %s: text %.200q", name, c.path, d.text)
+		r.check(strings.Contains(d.text, c.word) && (c.shell == "" || !strings.Contains(d.text, c.shell)),
+			"%s: %s: text %.200q", name, c.path, d.text)
 	}
 }
 
 // wantedTitle is the title as a browser shows it.
 func wantedTitle(c *readCase) string {
-	if t, ok := map[string]string{"/entities": "Tom & Jerry <3 é", "/latin": "Café", "/windows": "“Quoted”", "/metacharset": "Straße", "/sjis": "日本", "/koi": "Привет",
-		"/spaces": "Much space"}[c.path]; ok {
+	if t, ok := map[string]string{
+		"/entities":    "Tom & Jerry <3 é",
+		"/latin":       "Café",
+		"/windows":     "“Quoted”",
+		"/metacharset": "Straße",
+		"/sjis":        "日本",
+		"/koi":         "Привет",
+		"/spaces":      "Much space",
+	}[c.path]; ok {
 		return t
 	}
 	return c.title
 }
 
-// TestReadersAgree crawls a list of pages, some in a browser, and reads what was stored in every way there is: through the node,
-// from its directory, from one without its index, and from one whose files are not compressed. Each shows the title,
-// text and links that a browser shows, and leaves out whom the crawl's own search leaves out.
+// TestReadersAgree crawls a list of pages, some in a browser, and reads what was stored in every
+// way there is: through the node, from its directory, from one without its index, and from one
+// whose files are not compressed. Each shows the title, text and links that a browser shows, and
+// leaves out whom the crawl's own search leaves out.
 func TestReadersAgree(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
 	cases := readCases()
 	site := readSite(t, cases)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "2ms", "--index", "on", "--max-body", "2MiB", "--render", "all", "--render-match", "*/app-*", "--render-timeout", "2m")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "2ms", "--index", "on", "--max-body",
+		"2MiB", "--render", "all", "--render-match", "*/app-*", "--render-timeout", "2m")
 	c.addReady(1)
 	c.nodes[0].seed(site.URL + "/")
 	c.finished(slack(3 * time.Minute))
@@ -283,7 +350,9 @@ func TestReadersAgree(t *testing.T) {
 	r := &readings{t: t, site: site.URL, cases: cases}
 
 	until(t, slack(time.Minute), func() string {
-		if code, out, errs := run(t, "", "search", "wqplainx", "--addr", n.http, "-o", "json"); code != 0 || !strings.Contains(out, "/plain") {
+		if code, out, errs := run(t, "", "search", "wqplainx", "--addr", n.http, "-o",
+			"json"); code != 0 ||
+			!strings.Contains(out, "/plain") {
 			return fmt.Sprint(code, out, errs)
 		}
 		return ""
@@ -314,7 +383,8 @@ func warcsOf(t *testing.T, dir string) []string {
 	return found
 }
 
-// copyWARCs copies the WARC files of a node without their indexes, and without compression if asked.
+// copyWARCs copies the WARC files of a node without their indexes, and without compression if
+// asked.
 func copyWARCs(t *testing.T, from, to string, plain bool) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(to, "warc"), 0o700); err != nil {
@@ -404,18 +474,22 @@ func (r *readings) all(name string, from []string) {
 	}
 	for i := range r.cases {
 		c := &r.cases[i]
-		r.check(flags[r.site+c.path] == (c.hidden && c.title != ""), "%s: parquet pages: %s: noindex %v", name, c.path, flags[r.site+c.path])
+		r.check(flags[r.site+c.path] == (c.hidden && c.title != ""), "%s: parquet pages: %s: noindex %v",
+			name, c.path, flags[r.site+c.path])
 		if c.link != "" {
-			r.check(links[r.site+c.path+" "+r.site+c.link], "%s: parquet links: %s has not its link", name, c.path)
+			r.check(links[r.site+c.path+" "+r.site+c.link], "%s: parquet links: %s has not its link", name,
+				c.path)
 		}
 	}
 
 	texts := waczTexts(export("wacz", "x.wacz", "--text"))
-	maps.DeleteFunc(texts, func(u string, p shownPage) bool { return p.text == "" }) // listed, and not to be searched
+	// listed, and not to be searched
+	maps.DeleteFunc(texts, func(u string, p shownPage) bool { return p.text == "" })
 	r.documents(name+": wacz", texts, false, true)
 
 	folder := filepath.Join(base, "site")
-	code, _, errs := run(r.t, "", slices.Concat([]string{"export", "files", "--output", folder}, from)...)
+	code, _, errs := run(r.t, "",
+		slices.Concat([]string{"export", "files", "--output", folder}, from)...)
 	r.check(code == 0, "%s: export files: %d, %s", name, code, errs)
 	saved := map[string]string{}
 	for _, line := range lines(filepath.Join(folder, "manifest.jsonl")) {
@@ -428,9 +502,13 @@ func (r *readings) all(name string, from []string) {
 	for i := range r.cases {
 		c := &r.cases[i]
 		plain := strings.TrimSuffix(c.word, "é")
-		r.check(strings.Contains(saved[r.site+c.path], plain), "%s: files: %s: %.100q", name, c.path, saved[r.site+c.path])
-		code, out, errs := run(r.t, "", slices.Concat([]string{"cat", "--text", r.site + c.path}, from)...)
-		r.check(code == 0 && strings.Contains(out, c.word) && (c.shell == "" || !strings.Contains(out, c.shell)), "%s: cat --text %s: %d, %.100q, %s", name, c.path, code, out, errs)
+		r.check(strings.Contains(saved[r.site+c.path], plain), "%s: files: %s: %.100q", name, c.path,
+			saved[r.site+c.path])
+		code, out, errs := run(r.t, "",
+			slices.Concat([]string{"cat", "--text", r.site + c.path}, from)...)
+		r.check(code == 0 && strings.Contains(out, c.word) &&
+			(c.shell == "" || !strings.Contains(out, c.shell)),
+			"%s: cat --text %s: %d, %.100q, %s", name, c.path, code, out, errs)
 	}
 	var args []string
 	if from[0] == "--data-dir" {
@@ -444,13 +522,15 @@ func (r *readings) all(name string, from []string) {
 		c := &r.cases[i]
 		body := ""
 		if ok {
-			if resp, err := client.Get(address + "/web/20300101000000/" + url.PathEscape(r.site+c.path)); err == nil {
+			if resp, err := client.Get(address + "/web/20300101000000/" +
+				url.PathEscape(r.site+c.path)); err == nil {
 				b, _ := io.ReadAll(resp.Body)
 				body = string(b)
 				_ = resp.Body.Close()
 			}
 		}
-		r.check(strings.Contains(body, strings.TrimSuffix(c.word, "é")), "%s: replay: %s: %.100q", name, c.path, body)
+		r.check(strings.Contains(body, strings.TrimSuffix(c.word, "é")), "%s: replay: %s: %.100q", name,
+			c.path, body)
 	}
 }
 
@@ -461,7 +541,8 @@ func (r *readings) files(name string, paths ...string) {
 	code, _, errs := run(r.t, "", slices.Concat([]string{"index", "--data-dir", index}, paths)...)
 	r.check(code == 0, "%s: index: %d, %s", name, code, errs)
 	r.searches(name+": index", "--data-dir", index)
-	code, out, errs := run(r.t, "", slices.Concat([]string{"graph", "rank", "-o", "json", "--top", "0"}, paths)...)
+	code, out, errs := run(r.t, "",
+		slices.Concat([]string{"graph", "rank", "-o", "json", "--top", "0"}, paths)...)
 	r.check(code == 0, "%s: graph rank: %d, %s", name, code, errs)
 	var ranks struct {
 		Ranks []struct {
@@ -476,7 +557,8 @@ func (r *readings) files(name string, paths ...string) {
 	}
 	for i := range r.cases {
 		if c := &r.cases[i]; c.link != "" {
-			r.check(nodes[r.site+c.link] > 0 && nodes[r.site+c.path] > 1, "%s: graph rank: %s has not its link", name, c.path)
+			r.check(nodes[r.site+c.link] > 0 && nodes[r.site+c.path] > 1,
+				"%s: graph rank: %s has not its link", name, c.path)
 		}
 	}
 }
@@ -492,7 +574,8 @@ func (r *readings) dashboard(n *node) {
 		}
 		for _, view := range views {
 			code, body, err := n.get(view + url.QueryEscape(r.site+c.path))
-			r.check(code == http.StatusOK && strings.Contains(string(body), c.word) && (c.shell == "" || !strings.Contains(string(body), c.shell)),
+			r.check(code == http.StatusOK && strings.Contains(string(body), c.word) &&
+				(c.shell == "" || !strings.Contains(string(body), c.shell)),
 				"dashboard: %s%s: %d, %v", view, c.path, code, err)
 		}
 	}

@@ -46,7 +46,8 @@ func TestThreeNodesCrawlRealSites(t *testing.T) {
 	arrivals := s.arrivals(t)
 	smallest := judgePoliteness(t, arrivals, delay)
 	judgeOnce(t, arrivals, want)
-	t.Logf("%d pages of %d, %d requests, smallest gap %v", len(archived), len(want), len(arrivals), smallest)
+	t.Logf("%d pages of %d, %d requests, smallest gap %v", len(archived), len(want), len(arrivals),
+		smallest)
 }
 
 // judgeOnce checks that nginx answered each page exactly once.
@@ -72,7 +73,11 @@ func judgeOnce(t *testing.T, all []arrival, want []string) {
 
 // archivedPages reads the archives of all nodes and returns the URLs of the
 // captures that match, and by host the names of the nodes that have any capture.
-func archivedPages(t *testing.T, c *cluster, match func(capture) bool) (urls []string, byHost map[string]map[string]bool) {
+func archivedPages(
+	t *testing.T,
+	c *cluster,
+	match func(capture) bool,
+) (urls []string, byHost map[string]map[string]bool) {
 	t.Helper()
 	byHost = map[string]map[string]bool{}
 	for _, n := range c.nodes {
@@ -103,13 +108,16 @@ func sameRing(t *testing.T, c *cluster) {
 		if i == 0 {
 			first = r
 		}
-		if r.View != first.View || r.Digest != first.Digest || len(r.Partitions) != len(first.Partitions) {
+		if r.View != first.View || r.Digest != first.Digest ||
+			len(r.Partitions) != len(first.Partitions) {
 			t.Fatalf("%s shows view %d, digest %s, %d partitions; %s shows %d, %s, %d",
-				n.name, r.View, r.Digest, len(r.Partitions), c.nodes[0].name, first.View, first.Digest, len(first.Partitions))
+				n.name, r.View, r.Digest, len(r.Partitions), c.nodes[0].name, first.View, first.Digest,
+				len(first.Partitions))
 		}
 		for p := range r.Partitions {
 			if got, want := r.Partitions[p].Owner, first.Partitions[p].Owner; got != want || got == "" {
-				t.Fatalf("partition %d: %s says that %q owns it, %s says %q", p, n.name, got, c.nodes[0].name, want)
+				t.Fatalf("partition %d: %s says that %q owns it, %s says %q", p, n.name, got, c.nodes[0].name,
+					want)
 			}
 		}
 	}

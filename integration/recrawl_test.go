@@ -12,9 +12,10 @@ import (
 	"crawlnode/simweb"
 )
 
-// TestRevisitsUnderAKill visits the pages of a web that changes again and again, on three nodes of which one is killed.
-// At the web server: no page is visited before its time but those that the killed node had not yet acknowledged, none is
-// forgotten, and all gaps are kept. The crawl waits while nothing is due, and goes on when the settings make pages due.
+// TestRevisitsUnderAKill visits the pages of a web that changes again and again, on three nodes of
+// which one is killed. At the web server: no page is visited before its time but those that the
+// killed node had not yet acknowledged, none is forgotten, and all gaps are kept. The crawl waits
+// while nothing is due, and goes on when the settings make pages due.
 func TestRevisitsUnderAKill(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -22,16 +23,23 @@ func TestRevisitsUnderAKill(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			const delay = 50 * time.Millisecond
-			web, srv := serveSimweb(t, simweb.Config{Seed: 83, Hosts: 12, PagesPerHost: 10, Skew: -1, Delay: delay,
-				Changes: simweb.Changes{Mean: 10 * time.Second, Spread: 4, ETags: simweb.Claims{Truthful: 1000}}})
-			c := simCluster(t, srv, delay, "--partitions", "512", "--recrawl", mode, "--recrawl-interval", "1h", "--recrawl-min", "1h", "--recrawl-max", "2h")
+			web, srv := serveSimweb(t,
+				simweb.Config{Seed: 83, Hosts: 12, PagesPerHost: 10, Skew: -1, Delay: delay,
+					Changes: simweb.Changes{
+						Mean:   10 * time.Second,
+						Spread: 4,
+						ETags:  simweb.Claims{Truthful: 1000},
+					}})
+			c := simCluster(t, srv, delay, "--partitions", "512", "--recrawl", mode, "--recrawl-interval",
+				"1h", "--recrawl-min", "1h", "--recrawl-max", "2h")
 			c.addReady(3)
 			c.converged(time.Minute)
 			c.nodes[0].seed(web.Seeds()...)
 			c.waitsForRevisits(2 * time.Minute)
 			pages := reachable(web)
 			if got := web.Report(); got.Duplicates > 0 || got.Missing > 0 {
-				t.Errorf("after the first pass %d pages were fetched twice and %d not at all", got.Duplicates, got.Missing)
+				t.Errorf("after the first pass %d pages were fetched twice and %d not at all", got.Duplicates,
+					got.Missing)
 			}
 
 			// The same crawl, with intervals of seconds.
@@ -57,7 +65,9 @@ func TestRevisitsUnderAKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := s.Freshness
-			if f.Mode != mode || f.RevisitsTotal < int64(3*len(pages)) || f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 ||
+			if f.Mode != mode || f.RevisitsTotal < int64(3*len(pages)) ||
+				f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 ||
+				f.NotModifiedTotal == 0 ||
 				f.OverdueSeconds.P99 == nil || (f.Expected != nil) != (mode == crawl.RecrawlAdaptive) {
 				t.Errorf("freshness %+v", f)
 			}
@@ -73,7 +83,8 @@ func TestRevisitsUnderAKill(t *testing.T) {
 			}
 			c.finished(time.Minute)
 			c.stop()
-			t.Logf("%d pages, %d revisits, %d early at the kill, overdue p50 %v s, p99 %v s", len(pages), f.RevisitsTotal, early, *f.OverdueSeconds.P50, *f.OverdueSeconds.P99)
+			t.Logf("%d pages, %d revisits, %d early at the kill, overdue p50 %v s, p99 %v s", len(pages),
+				f.RevisitsTotal, early, *f.OverdueSeconds.P50, *f.OverdueSeconds.P99)
 		})
 	}
 }
@@ -87,8 +98,10 @@ func (c *cluster) waitsForRevisits(within time.Duration) {
 			if err := n.decode("/status", &s); err != nil {
 				return fmt.Sprintf("%s: %v", n.name, err)
 			}
-			if s.Crawl.State != crawl.CrawlWaiting || s.Freshness.NextDueAt == nil || s.Bottleneck.Cause != crawl.BottleneckNothingDue {
-				return fmt.Sprintf("%s: crawl %s (%s), %+v, %+v", n.name, s.Crawl.State, s.Crawl.Message, s.Freshness, s.Bottleneck)
+			if s.Crawl.State != crawl.CrawlWaiting || s.Freshness.NextDueAt == nil ||
+				s.Bottleneck.Cause != crawl.BottleneckNothingDue {
+				return fmt.Sprintf("%s: crawl %s (%s), %+v, %+v", n.name, s.Crawl.State, s.Crawl.Message,
+					s.Freshness, s.Bottleneck)
 			}
 		}
 		return ""
@@ -114,11 +127,18 @@ func eachVisited(t *testing.T, web *simweb.Web, pages []string, times int, since
 	})
 }
 
-// judgeRevisits wants the interval between any two visits of a page. A visit whose completion the kill may have cost
-// is made again.
-func judgeRevisits(t *testing.T, web *simweb.Web, pages []string, interval time.Duration, killed time.Time) (early int) {
+// judgeRevisits wants the interval between any two visits of a page. A visit whose completion the
+// kill may have cost is made again.
+func judgeRevisits(
+	t *testing.T,
+	web *simweb.Web,
+	pages []string,
+	interval time.Duration,
+	killed time.Time,
+) (early int) {
 	t.Helper()
-	// A page is due by the begin of its last request as the node measured it; on a busy machine the server notes it later.
+	// A page is due by the begin of its last request as the node measured it; on a busy machine the
+	// server notes it later.
 	const between, unacknowledged = time.Second, 5 * time.Second
 	for _, u := range pages {
 		visits := web.Visits(u)
@@ -127,7 +147,8 @@ func judgeRevisits(t *testing.T, web *simweb.Web, pages []string, interval time.
 			first, next := visits[i].At, visits[i+1].At
 			switch gap := next.Sub(first); {
 			case gap >= interval-between:
-			case first.After(killed.Add(-unacknowledged)) && first.Before(killed.Add(time.Second)) && next.After(killed):
+			case first.After(killed.Add(-unacknowledged)) && first.Before(killed.Add(time.Second)) &&
+				next.After(killed):
 				early++
 			default:
 				t.Errorf("%s: visited again after %v, %v after the kill", u, gap, next.Sub(killed))

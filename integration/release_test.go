@@ -13,9 +13,12 @@ import (
 )
 
 // releaseFiles are what each archive must hold, below its folder.
-var releaseFiles = []string{"crawlnode", "LICENSE", "THIRD_PARTY_LICENSES", "README.md", "CHANGELOG.md", "man/crawlnode.1",
-	"completions/crawlnode.bash", "completions/_crawlnode", "completions/crawlnode.fish", "docs/getting-started.md", "deploy/systemd/crawlnode.service", "examples/three-nodes.sh",
-	"clients/python/pyproject.toml", "clients/python/crawlnode/py.typed", "clients/python/crawlnode/model.py", "clients/python/_build/pure.py"}
+var releaseFiles = []string{"crawlnode", "LICENSE", "THIRD_PARTY_LICENSES", "README.md",
+	"CHANGELOG.md", "man/crawlnode.1",
+	"completions/crawlnode.bash", "completions/_crawlnode", "completions/crawlnode.fish",
+	"docs/getting-started.md", "deploy/systemd/crawlnode.service", "examples/three-nodes.sh",
+	"clients/python/pyproject.toml", "clients/python/crawlnode/py.typed",
+	"clients/python/crawlnode/model.py", "clients/python/_build/pure.py"}
 
 // TestRelease builds the archive for this system twice: the bytes are the same, the checksum is
 // right, the files are there, and their version and commit are right.
@@ -35,7 +38,8 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := os.ReadFile(filepath.Join(second, "SHA256SUMS")); err != nil || !bytes.Equal(again, sums) {
+	if again, err := os.ReadFile(filepath.Join(second, "SHA256SUMS")); err != nil ||
+		!bytes.Equal(again, sums) {
 		t.Errorf("two builds of one tree differ: %v\n%s%s", err, sums, again)
 	}
 	tool(t, "", "sh", "-c", "cd '"+first+"' && sha256sum --check --strict SHA256SUMS")
@@ -43,14 +47,18 @@ func TestRelease(t *testing.T) {
 	tool(t, "", "tar", "-C", first, "-xzf", filepath.Join(first, name+".tar.gz"))
 	root := filepath.Join(first, name)
 	for _, file := range releaseFiles {
-		if info, err := os.Stat(filepath.Join(root, file)); err != nil || info.Size() == 0 && filepath.Base(file) != "py.typed" { // PEP 561: it is there
+		// PEP 561: it is there
+		if info, err := os.Stat(filepath.Join(root, file)); err != nil ||
+			info.Size() == 0 && filepath.Base(file) != "py.typed" {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if out := tool(t, "", filepath.Join(root, "crawlnode"), "version"); !strings.HasPrefix(out, "crawlnode v0.0.0-test ") {
+	if out := tool(t, "", filepath.Join(root, "crawlnode"), "version"); !strings.HasPrefix(out,
+		"crawlnode v0.0.0-test ") {
 		t.Error(out)
 	}
-	if out := tool(t, "", "mandoc", "-T", "lint", "-W", "warning", filepath.Join(root, "man/crawlnode.1")); out != "" {
+	if out := tool(t, "", "mandoc", "-T", "lint", "-W", "warning",
+		filepath.Join(root, "man/crawlnode.1")); out != "" {
 		t.Errorf("the manual page: %s", out)
 	}
 	tool(t, "", "bash", "-n", filepath.Join(root, "completions/crawlnode.bash"))
@@ -73,7 +81,8 @@ func installs(t *testing.T, program string) {
 		found = append(found, strings.TrimSpace(strings.TrimPrefix(line, "./")))
 	}
 	slices.Sort(found)
-	want := []string{"bin/crawlnode", "share/bash-completion/completions/crawlnode", "share/fish/vendor_completions.d/crawlnode.fish",
+	want := []string{"bin/crawlnode", "share/bash-completion/completions/crawlnode",
+		"share/fish/vendor_completions.d/crawlnode.fish",
 		"share/man/man1/crawlnode.1", "share/zsh/site-functions/_crawlnode"}
 	if !slices.Equal(found, want) {
 		t.Errorf("installed: %q", found)

@@ -24,7 +24,8 @@ func needsBrowser(t *testing.T) {
 	}
 }
 
-// applicationPage is every page of an application: its scripts make links and text of what they load.
+// applicationPage is every page of an application: its scripts make links and text of what they
+// load.
 const applicationPage = `<a></a><!DOCTYPE html><title>Loading</title><div id=app></div><script src=/app.js></script><script src=/tools.js></script><img src=/picture.png>`
 
 // applicationScript shows the page's text, and on the first page links to all others.
@@ -42,23 +43,27 @@ func application(pages int) temper {
 	for i := range pages {
 		list = append(list, fmt.Sprintf(`"/p%d"`, i))
 	}
-	return temper{name: "application", pages: pages, moody: func(path string, _, _ int, a *politeAnswer) {
-		switch {
-		case path == "/robots.txt":
-			a.body = "User-agent: *\nDisallow: /private/\n"
-		case path == "/app.js":
-			a.status = http.StatusOK
-			a.body = applicationScript
-		case path == "/tools.js":
-			a.status = http.StatusOK
-			a.body = `ready("made by scripts")`
-		case path == "/data.json":
-			a.status = http.StatusOK
-			a.body = `{"pages":[` + strings.Join(list, ",") + `]}`
-		case path == "/" || strings.HasPrefix(path, "/p"):
-			a.body = applicationPage
-		}
-	}}
+	return temper{
+		name:  "application",
+		pages: pages,
+		moody: func(path string, _, _ int, a *politeAnswer) {
+			switch {
+			case path == "/robots.txt":
+				a.body = "User-agent: *\nDisallow: /private/\n"
+			case path == "/app.js":
+				a.status = http.StatusOK
+				a.body = applicationScript
+			case path == "/tools.js":
+				a.status = http.StatusOK
+				a.body = `ready("made by scripts")`
+			case path == "/data.json":
+				a.status = http.StatusOK
+				a.body = `{"pages":[` + strings.Join(list, ",") + `]}`
+			case path == "/" || strings.HasPrefix(path, "/p"):
+				a.body = applicationPage
+			}
+		},
+	}
 }
 
 // times is how often a path was asked for.
@@ -81,8 +86,11 @@ func shownIn(t *testing.T, dir, text string) map[string]int {
 			if record.Type != "resource" {
 				return nil
 			}
-			if !strings.Contains(string(record.Payload), text) || record.Fields.Get("WARC-Refers-To") == "" || !strings.HasPrefix(record.Fields.Get("Content-Type"), "text/html") {
-				t.Errorf("%s: the record of %s is %+v with %q", file, record.TargetURI, record.Fields, record.Payload)
+			if !strings.Contains(string(record.Payload), text) ||
+				record.Fields.Get("WARC-Refers-To") == "" ||
+				!strings.HasPrefix(record.Fields.Get("Content-Type"), "text/html") {
+				t.Errorf("%s: the record of %s is %+v with %q", file, record.TargetURI, record.Fields,
+					record.Payload)
 			}
 			shown[record.TargetURI]++
 			return nil
@@ -94,15 +102,16 @@ func shownIn(t *testing.T, dir, text string) map[string]int {
 	return shown
 }
 
-// TestRenderUnderKills crawls applications with three nodes that show every page to a browser, and kills one node and the browser
-// of another. At the web server no host is asked twice at a time or too early, pages and scripts alike, and each page
-// is found and shown.
+// TestRenderUnderKills crawls applications with three nodes that show every page to a browser, and
+// kills one node and the browser of another. At the web server no host is asked twice at a time or
+// too early, pages and scripts alike, and each page is found and shown.
 func TestRenderUnderKills(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
 	const delay, pages = 100 * time.Millisecond, 6
 	w := startPoliteWeb(t, 61, 6, 6, application(pages))
-	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--partitions", "512", "--render", "all", "--renderers", "2", "--render-timeout", "2m")
+	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(),
+		"--partitions", "512", "--render", "all", "--renderers", "2", "--render-timeout", "2m")
 	c.addReady(3)
 	c.converged(time.Minute)
 	began := time.Now()
@@ -124,7 +133,9 @@ func TestRenderUnderKills(t *testing.T) {
 	if err := c.nodes[0].decode("/status", &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Render.Mode != "all" || s.Render.Browser == nil || s.Render.PagesTotal == 0 || s.Render.RefusedRequestsTotal == 0 || s.Render.CacheHitsTotal == 0 || s.Render.Max != 6 || s.Render.Seconds.P50 == nil {
+	if s.Render.Mode != "all" || s.Render.Browser == nil || s.Render.PagesTotal == 0 ||
+		s.Render.RefusedRequestsTotal == 0 || s.Render.CacheHitsTotal == 0 || s.Render.Max != 6 ||
+		s.Render.Seconds.P50 == nil {
 		t.Errorf("render %+v", s.Render)
 	}
 	c.stop()
@@ -136,7 +147,8 @@ func TestRenderUnderKills(t *testing.T) {
 
 	f := w.judge(delay, 0)
 	t.Logf("%v in %v; %+v", f, time.Since(began).Round(time.Second), s.Render)
-	if f.violating > 0 || f.missing > 0 || f.repeated > 40 { // what was in flight at the kill, and what a browser showed while its host moved back
+	// what was in flight at the kill, and what a browser showed while its host moved back
+	if f.violating > 0 || f.missing > 0 || f.repeated > 40 {
 		t.Error(f)
 	}
 	shown := map[string]int{}

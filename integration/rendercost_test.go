@@ -15,12 +15,16 @@ import (
 	render "crawlnode/render/browser"
 )
 
-var renderCost = flag.Int("rendercost", 0, "pages of an application that TestRenderCost crawls with crawlnode, with crawlee, and with chromium --dump-dom (a quarter of them); appends to docs/results/rendercost.md")
+var renderCost = flag.Int("rendercost", 0, "pages of an application that TestRenderCost crawls "+
+	"with crawlnode, with crawlee, and with chromium --dump-dom (a quarter of them); "+
+	"appends to docs/results/rendercost.md")
 
 const renderCostHead = `# What a page in the browser costs
 
 The same pages of one application (React and its router with paths, integration/applications) over loopback, shown two at a time by crawlnode (--render auto), by crawlee with Puppeteer (two at a time, it waits for half a second without requests as crawlnode does), and one after
-the other by ` + "`BROWSER --dump-dom`" + ` with a quarter of the pages, whose addresses it is told. All with the same browser, each with its start and its end. *CPU*: processor seconds of all processes of the run (a control group's count) for each page. Appended by ` + "`make rendercost`" + `
+the other by ` + "`BROWSER --dump-dom`" +
+	` with a quarter of the pages, whose addresses it is told. All with the same browser, each with its start and its end. *CPU*: processor seconds of all processes of the run (a control group's count) for each page. Appended by ` +
+	"`make rendercost`" + `
 
 | date | commit | browser | program | pages | CPU a page, s | pages/s | pages per CPU second | load of the machine |
 |---|---|---|---|---|---|---|---|---|
@@ -58,10 +62,13 @@ func TestRenderCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		appendResult(t, "rendercost.md", renderCostHead, fmt.Sprintf("%s | %s | %d | %.3f | %.2f | %.2f | %s |", filepath.Base(browser), name, c.pages, costs[name], float64(c.pages)/took.Seconds(), 1/costs[name],
+		appendResult(t, "rendercost.md", renderCostHead, fmt.Sprintf(
+			"%s | %s | %d | %.3f | %.2f | %.2f | %s |", filepath.Base(browser), name, c.pages, costs[name],
+			float64(c.pages)/took.Seconds(), 1/costs[name],
 			strings.Fields(string(load))[0]))
 	}
-	t.Logf("a page costs %.3f s of a processor; with crawlee %.1f times that, the goal is twice", costs["crawlnode"], costs["crawlee"]/costs["crawlnode"])
+	t.Logf("a page costs %.3f s of a processor; with crawlee %.1f times that, the goal is twice",
+		costs["crawlnode"], costs["crawlee"]/costs["crawlnode"])
 }
 
 // contender is how a program is told to show the application.
@@ -79,25 +86,33 @@ func (a *realApplication) contender(t *testing.T, name, program, browser string)
 	}
 	switch name {
 	case "crawlnode":
-		return contender{name, a.pages, []string{program, "crawl", a.url(0), "--contact", "somebody@example.org", "--data-dir", dir, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0",
-			"--render", "auto", "--renderers", "2", "--render-timeout", "2m"}, func(t *testing.T, _ string) int {
+		return contender{name, a.pages, []string{program, "crawl", a.url(0), "--contact",
+			"somebody@example.org", "--data-dir", dir, "--allow-net", "127.0.0.0/8", "--delay", "0s",
+			"--ip-delay", "0",
+			"--render", "auto", "--renderers", "2", "--render-timeout",
+			"2m"}, func(t *testing.T, _ string) int {
 			return len(shownIn(t, filepath.Join(dir, "warc"), "the end of p"))
 		}}
 	case "crawlee":
-		return contender{name, a.pages, []string{"node", filepath.Join("crawlee", "crawl.mjs"), a.url(0), browser}, printed}
+		return contender{name, a.pages,
+			[]string{"node", filepath.Join("crawlee", "crawl.mjs"), a.url(0), browser}, printed}
 	}
 	quarter := max(a.pages/4, 1)
-	script := `for i in $(seq 0 $2); do "$0" --headless --no-sandbox --disable-gpu --user-data-dir="$3" --virtual-time-budget=10000 --dump-dom "$1p$i"; done`
-	return contender{name, quarter, []string{"sh", "-c", script, browser, a.url(0), strconv.Itoa(quarter - 1), dir}, printed}
+	script :=
+		`for i in $(seq 0 $2); do "$0" --headless --no-sandbox --disable-gpu --user-data-dir="$3" --virtual-time-budget=10000 --dump-dom "$1p$i"; done`
+	return contender{name, quarter,
+		[]string{"sh", "-c", script, browser, a.url(0), strconv.Itoa(quarter - 1), dir}, printed}
 }
 
-// run runs the program in a control group of its own, and returns the processor time of all its processes.
+// run runs the program in a control group of its own, and returns the processor time of all its
+// processes.
 func (c *contender) run(t *testing.T) (used, took time.Duration) {
 	t.Helper()
 	group := newProcessorGroup(t)
 	ctx, stop := context.WithTimeout(t.Context(), slack(5*time.Minute))
 	defer stop()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(group, "cgroup.procs")}, c.argv...)...)
+	cmd := exec.CommandContext(ctx, "sh", append(
+		[]string{"-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(group, "cgroup.procs")}, c.argv...)...)
 	errs := filepath.Join(t.TempDir(), "errors")
 	file, err := os.Create(errs)
 	if err != nil {
@@ -129,7 +144,8 @@ func newProcessorGroup(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatalf("no control group can be made here: %v; run as root, where %s is writable", err, root)
 	}
-	t.Cleanup(func() { until(t, 10*time.Second, func() string { return errorText(os.Remove(dir)) }) }) // its last processes end
+	// its last processes end
+	t.Cleanup(func() { until(t, 10*time.Second, func() string { return errorText(os.Remove(dir)) }) })
 	return dir
 }
 

@@ -15,7 +15,9 @@ import (
 	"crawlnode/crawl"
 )
 
-var renderKills = flag.Int("renderkills", 0, "kills of nodes and of browsers, in turn, in TestRenderKills; appends to docs/results/renderkills.md")
+var renderKills = flag.Int("renderkills", 0,
+	"kills of nodes and of browsers, in turn, in TestRenderKills; "+
+		"appends to docs/results/renderkills.md")
 
 const renderKillsHead = `# Kills while pages are in the browser
 
@@ -33,14 +35,18 @@ kill; *gone*: the longest time until the last had ended. Appended by
 // killFigures is what the kills have done.
 type killFigures struct {
 	nodes, browsers, orphans int
-	inFlight, own            int // visits before the kills of nodes: of the cluster, and of the killed ones
-	gone                     time.Duration
-	moves                    [][2]time.Time // from the kill of a node until all partitions were served by their owners again
+	// visits before the kills of nodes: of the cluster, and of the killed ones
+	inFlight, own int
+	gone          time.Duration
+	// from the kill of a node until all partitions were served by their owners again
+	moves [][2]time.Time
 }
 
-// excuse reports whether a page may have been given at these two times: its visit was in flight in the killed node, or with a host that moved.
+// excuse reports whether a page may have been given at these two times: its visit was in flight in
+// the killed node, or with a host that moved.
 func (f *killFigures) excuse(first, second time.Time) bool {
-	return slices.ContainsFunc(f.moves, func(m [2]time.Time) bool { return !first.After(m[1]) && !second.Before(m[0]) })
+	return slices.ContainsFunc(f.moves,
+		func(m [2]time.Time) bool { return !first.After(m[1]) && !second.Before(m[0]) })
 }
 
 // unexcused lists the pages that were given again without a reason.
@@ -49,7 +55,8 @@ func (f *killFigures) unexcused(w *politeWeb) (list []string) {
 		h.mu.Lock()
 		last := map[string]time.Time{}
 		for _, q := range h.seen {
-			if before, given := last[q.path]; given && slices.Contains(h.all(), q.path) && !f.excuse(before, q.start) {
+			if before, given := last[q.path]; given && slices.Contains(h.all(), q.path) &&
+				!f.excuse(before, q.start) {
 				list = append(list, fmt.Sprintf("%s at %v and at %v", h.url(q.path), before, q.start))
 			}
 			if q.status == http.StatusOK {
@@ -61,14 +68,15 @@ func (f *killFigures) unexcused(w *politeWeb) (list []string) {
 	return list
 }
 
-// TestRenderKills kills nodes and browsers while pages are shown: nothing is lost, nothing is done twice but for what was in flight, and no
-// process is left.
+// TestRenderKills kills nodes and browsers while pages are shown: nothing is lost, nothing is done
+// twice but for what was in flight, and no process is left.
 func TestRenderKills(t *testing.T) {
 	onRequest(t, *renderKills != 0, "minutes of three browsers: run it with -renderkills 50")
 	needsBrowser(t)
 	const delay, pages = 50 * time.Millisecond, 5
 	w := startPoliteWeb(t, 63, *renderKills+3, *renderKills+3, application(pages))
-	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--partitions", "512", "--render", "all", "--renderers", "2", "--render-timeout", "2m")
+	c := newCluster(t, "--dns", w.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(),
+		"--partitions", "512", "--render", "all", "--renderers", "2", "--render-timeout", "2m")
 	c.addReady(3)
 	c.converged(time.Minute)
 	began, seeds := time.Now(), w.seeds()
@@ -103,18 +111,22 @@ func TestRenderKills(t *testing.T) {
 		}
 	}
 	again := f.unexcused(w)
-	if judged.missing+judged.violating+f.orphans+len(again) > 0 || judged.repeated > f.inFlight || twice > min(f.own, judged.repeated) {
+	if judged.missing+judged.violating+f.orphans+len(again) > 0 || judged.repeated > f.inFlight ||
+		twice > min(f.own, judged.repeated) {
 		t.Errorf("%v; %d archived twice; given again without a reason: %q; %+v", judged, twice, again, f)
 	}
 	load, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		t.Fatal(err)
 	}
-	appendResult(t, "renderkills.md", renderKillsHead, fmt.Sprintf("%d | %d | %d | %d | %d | %d | %d | %d | %d | %.1f | %d | %.0f | %s |", f.nodes, f.browsers, all, judged.missing, lost, f.inFlight, judged.repeated, twice, f.orphans,
+	appendResult(t, "renderkills.md", renderKillsHead, fmt.Sprintf(
+		"%d | %d | %d | %d | %d | %d | %d | %d | %d | %.1f | %d | %.0f | %s |", f.nodes, f.browsers, all,
+		judged.missing, lost, f.inFlight, judged.repeated, twice, f.orphans,
 		f.gone.Seconds(), judged.violating, took.Seconds(), strings.Fields(string(load))[0]))
 }
 
-// killOnce kills a node or its browser as soon as that has a page, and waits until the cluster is whole again.
+// killOnce kills a node or its browser as soon as that has a page, and waits until the cluster is
+// whole again.
 func (c *cluster) killOnce(k int, f *killFigures) {
 	c.t.Helper()
 	var victim *node

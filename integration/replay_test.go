@@ -44,7 +44,8 @@ func replayed(t *testing.T, args ...string) string {
 	return strings.TrimSuffix(address, "/")
 }
 
-// illustrated is a site with pictures, styles and two versions of its first page. It counts its requests.
+// illustrated is a site with pictures, styles and two versions of its first page. It counts its
+// requests.
 func illustrated(t *testing.T) (site string, asked *atomic.Int64, version *atomic.Int64) {
 	t.Helper()
 	asked, version = new(atomic.Int64), new(atomic.Int64)
@@ -60,8 +61,9 @@ func illustrated(t *testing.T) (site string, asked *atomic.Int64, version *atomi
 		kind := "text/html; charset=utf-8"
 		switch r.URL.Path {
 		case "/":
-			body = fmt.Sprintf(`<!doctype html><title>v%d</title><link rel=stylesheet href="/style.css?a=1&amp;b=2"><p id=p>version %d</p><img id=i src="img/dot.png?x='y'&z=(1)"><a id=a href="/next#there">next</a>`+
-				`<a href="/old">old</a><script>document.title="run"</script>`, version.Load(), version.Load())
+			body = fmt.Sprintf(
+				`<!doctype html><title>v%d</title><link rel=stylesheet href="/style.css?a=1&amp;b=2"><p id=p>version %d</p><img id=i src="img/dot.png?x='y'&z=(1)"><a id=a href="/next#there">next</a>`+
+					`<a href="/old">old</a><script>document.title="run"</script>`, version.Load(), version.Load())
 		case "/next":
 			body = `<p id=there>the next page</p>`
 		case "/old":
@@ -85,14 +87,16 @@ func illustrated(t *testing.T) (site string, asked *atomic.Int64, version *atomi
 	return s.URL, asked, version
 }
 
-// TestReplay shows an archived site in a browser while the site counts its visitors: text, styles, pictures and links are there, from
-// data directories, from single files and through a node; nobody visits. Memento clients find both versions.
+// TestReplay shows an archived site in a browser while the site counts its visitors: text, styles,
+// pictures and links are there, from data directories, from single files and through a node; nobody
+// visits. Memento clients find both versions.
 func TestReplay(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)
 	t.Parallel()
 	site, asked, version := illustrated(t)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--assets", "same-host", "--warc-size", "1MiB")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--assets", "same-host",
+		"--warc-size", "1MiB")
 	c.addReady(1)
 	n := c.nodes[0]
 	n.seed(site + "/")
@@ -134,15 +138,18 @@ func (b *tab) showsSite(replay, site string) {
 		Title, Text, Color, Back, At string
 		Width                        int
 	}
-	b.js(`({title: document.title, text: document.querySelector("#p").textContent, color: getComputedStyle(document.querySelector("#p")).color,
+	b.js(
+		`({title: document.title, text: document.querySelector("#p").textContent, color: getComputedStyle(document.querySelector("#p")).color,
 		back: getComputedStyle(document.body).backgroundImage, at: location.pathname, width: document.querySelector("#i").naturalWidth})`, &seen)
-	if seen.Title != "v2" || seen.Text != "version 2" || seen.Color != "rgb(1, 2, 3)" || !strings.Contains(seen.Back, "/web/") || seen.Width != 1 {
+	if seen.Title != "v2" || seen.Text != "version 2" || seen.Color != "rgb(1, 2, 3)" ||
+		!strings.Contains(seen.Back, "/web/") || seen.Width != 1 {
 		b.t.Errorf("%s shows %+v", replay, seen)
 	}
 	var first string
 	b.js(`document.querySelector("#a").href`, &first)
 	b.open(first)
-	if says := b.text("body"); !strings.Contains(says, "the next page") || !strings.HasSuffix(first, "#there") {
+	if says := b.text("body"); !strings.Contains(says, "the next page") ||
+		!strings.HasSuffix(first, "#there") {
 		b.t.Errorf("the link %s shows %q", first, says)
 	}
 }
@@ -150,7 +157,9 @@ func (b *tab) showsSite(replay, site string) {
 // mementos asks as clients of RFC 7089 do.
 func mementos(t *testing.T, replay, site string) {
 	t.Helper()
-	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	get := func(path, when string) (*http.Response, string) {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodGet, replay+path, nil)
@@ -172,24 +181,35 @@ func mementos(t *testing.T, replay, site string) {
 		return resp, body.String()
 	}
 	gate, _ := get("/web/"+site+"/", "Thu, 01 Jan 2015 00:00:00 GMT")
-	if gate.StatusCode != http.StatusFound || gate.Header.Get("Vary") != "accept-datetime" || !strings.Contains(gate.Header.Get("Link"), `rel="original"`) {
+	if gate.StatusCode != http.StatusFound || gate.Header.Get("Vary") != "accept-datetime" ||
+		!strings.Contains(gate.Header.Get("Link"), `rel="original"`) {
 		t.Errorf("the time gate: %d %v", gate.StatusCode, gate.Header)
 	}
 	first, body := get(gate.Header.Get("Location"), "")
-	if !strings.Contains(body, "version 1") || first.Header.Get("Memento-Datetime") == "" || !strings.Contains(first.Header.Get("Link"), `rel="timegate"`) || first.Header.Get("Set-Cookie") != "" ||
+	if !strings.Contains(body, "version 1") || first.Header.Get("Memento-Datetime") == "" ||
+		!strings.Contains(first.Header.Get("Link"), `rel="timegate"`) ||
+		first.Header.Get("Set-Cookie") != "" ||
 		!strings.Contains(first.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("the first version: %v %s", first.Header, body)
 	}
 	timeMap, body := get("/timemap/link/"+site+"/", "")
-	if timeMap.Header.Get("Content-Type") != "application/link-format" || strings.Count(body, "memento\"; datetime") != 2 {
+	if timeMap.Header.Get("Content-Type") != "application/link-format" ||
+		strings.Count(body, "memento\"; datetime") != 2 {
 		t.Errorf("the time map: %s", body)
 	}
 	moved, _ := get(gate.Header.Get("Location")+"old", "")
 	if moved.StatusCode != http.StatusFound && moved.StatusCode != http.StatusMovedPermanently {
 		t.Errorf("a redirect: %d", moved.StatusCode)
 	}
-	for path, code := range map[string]int{"/web/" + site + "/none-such": 404, "/web/x y": 400, "/else": 404, "/": 200, "/web/2026/": 400} {
-		if resp, body := get(strings.ReplaceAll(path, " ", "%20"), ""); resp.StatusCode != code || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+	for path, code := range map[string]int{
+		"/web/" + site + "/none-such": 404,
+		"/web/x y":                    400,
+		"/else":                       404,
+		"/":                           200,
+		"/web/2026/":                  400,
+	} {
+		if resp, body := get(strings.ReplaceAll(path, " ", "%20"), ""); resp.StatusCode != code ||
+			!strings.Contains(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
@@ -198,12 +218,14 @@ func mementos(t *testing.T, replay, site string) {
 		t.Fatal(err)
 	}
 	r.Host = "rebound.example"
-	if resp, err := stay.Do(r); err != nil || resp.StatusCode != http.StatusForbidden || resp.Body.Close() != nil {
+	if resp, err := stay.Do(r); err != nil || resp.StatusCode != http.StatusForbidden ||
+		resp.Body.Close() != nil {
 		t.Errorf("a rebound name: %v, %v", resp, err)
 	}
 }
 
-// TestReplayedAttacks shows hostile pages: nothing runs, and the server that they name hears nothing.
+// TestReplayedAttacks shows hostile pages: nothing runs, and the server that they name hears
+// nothing.
 func TestReplayedAttacks(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)
@@ -221,8 +243,10 @@ func TestReplayedAttacks(t *testing.T) {
 			Origin string
 		}
 		b.js(`({hit: window.hit === undefined ? -1 : window.hit, origin: location.origin})`, &now)
-		if requests, connections := evil.heard(); now.Hit != -1 || now.Origin != replay || len(requests) > 0 || connections > 0 {
-			t.Errorf("%s: %+v, the attacker heard %q over %d connections", all[i], now, requests, connections)
+		if requests, connections := evil.heard(); now.Hit != -1 || now.Origin != replay ||
+			len(requests) > 0 || connections > 0 {
+			t.Errorf("%s: %+v, the attacker heard %q over %d connections", all[i], now, requests,
+				connections)
 		}
 	}
 }

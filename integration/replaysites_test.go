@@ -15,7 +15,8 @@ import (
 	"crawlnode/output/archive"
 )
 
-var replayPages = flag.Int("replaypages", 10, "how many pages of each site TestReplayRealSites shows; 0: all")
+var replayPages = flag.Int("replaypages", 10,
+	"how many pages of each site TestReplayRealSites shows; 0: all")
 
 // shown is what a person sees of a page: its text, and the sizes of its pictures.
 type shown struct {
@@ -27,17 +28,20 @@ type shown struct {
 	complaints []string
 }
 
-// TestReplayRealSites shows the pages of three real sites in a browser, from their server and from the archive: each has the same text
-// and the same pictures. All names lead to that server, which is not asked for anything while archived pages are shown. As a table
-// the captures are those of the index, in DuckDB's eyes too, and each row leads to its record.
+// TestReplayRealSites shows the pages of three real sites in a browser, from their server and from
+// the archive: each has the same text and the same pictures. All names lead to that server, which
+// is not asked for anything while archived pages are shown. As a table the captures are those of
+// the index, in DuckDB's eyes too, and each row leads to its record.
 func TestReplayRealSites(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	duck := needsDuckDB(t)
 	s := startSites(t)
-	b := openTab(t, chromedp.Flag("host-resolver-rules", "MAP * "+s.ip+", EXCLUDE 127.0.0.1"), chromedp.Flag("disable-component-update", true))
+	b := openTab(t, chromedp.Flag("host-resolver-rules", "MAP * "+s.ip+", EXCLUDE 127.0.0.1"),
+		chromedp.Flag("disable-component-update", true))
 	b.scripts(false) // an archived page has none
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--assets", "same-host")
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--assets",
+		"same-host")
 	c.addReady(1)
 	pages := map[string][]string{}
 	for i := range s.all {
@@ -71,22 +75,26 @@ func TestReplayRealSites(t *testing.T) {
 					pictures++
 				}
 			}
-			if got.Title == want.Title && got.Text == want.Text && slices.Equal(got.Pictures, want.Pictures) {
+			if got.Title == want.Title && got.Text == want.Text &&
+				slices.Equal(got.Pictures, want.Pictures) {
 				continue
 			}
 			if different++; different <= 5 {
 				t.Errorf("%s: replayed %s, the original is %s", u, got.differs(want), want.differs(got))
 			}
 		}
-		// The browser asks for the icon of an original some time after it was shown, and for updates of its own. The icon of an
-		// archived page it asks the replay for, and no archived page here names the updates' hosts.
+		// The browser asks for the icon of an original some time after it was shown, and for updates of
+		// its own. The icon of an archived page it asks the replay for, and no archived page here names
+		// the updates' hosts.
 		leaked := slices.DeleteFunc(s.arrivals(t)[before:], func(a arrival) bool {
-			return a.uri == "/favicon.ico" || strings.HasSuffix(a.host, ".googleapis.com") || strings.HasSuffix(a.host, ".google.com")
+			return a.uri == "/favicon.ico" || strings.HasSuffix(a.host, ".googleapis.com") ||
+				strings.HasSuffix(a.host, ".google.com")
 		})
 		if len(leaked) > 0 {
 			t.Errorf("%s: while archived pages were shown, the server was asked for %+v", name, leaked)
 		}
-		t.Logf("%s: %d pages with %d pictures, %d shown otherwise, load %s", name, len(urls), pictures, different, loadAverage())
+		t.Logf("%s: %d pages with %d pictures, %d shown otherwise, load %s", name, len(urls), pictures,
+			different, loadAverage())
 	}
 }
 
@@ -128,21 +136,26 @@ func (s *shown) differs(o shown) string {
 	return text
 }
 
-// sameInDuckDB exports the captures of a cluster as a table and compares it with the index and with the records.
+// sameInDuckDB exports the captures of a cluster as a table and compares it with the index and with
+// the records.
 func sameInDuckDB(t *testing.T, c *cluster, duck duckDB) {
 	t.Helper()
 	dir := t.TempDir()
-	if code, _, errs := run(t, "", "export", "parquet", "--addr", c.nodes[0].http, "-o", filepath.Join(dir, "captures.parquet")); code != 0 {
+	if code, _, errs := run(t, "", "export", "parquet", "--addr", c.nodes[0].http, "-o",
+		filepath.Join(dir, "captures.parquet")); code != 0 {
 		t.Fatalf("export ends with %d: %s", code, errs)
 	}
 	var want, got []string
-	if err := archive.ReadEntries(strings.NewReader(exported(t, c.nodes[0])), func(e archive.Entry) error {
-		want = append(want, fmt.Sprint(e.URL, " ", e.At.Unix(), " ", e.Status, " ", e.Ref.File, " ", e.Ref.Offset, " ", e.Ref.Length))
-		return nil
-	}); err != nil {
+	if err := archive.ReadEntries(strings.NewReader(exported(t, c.nodes[0])),
+		func(e archive.Entry) error {
+			want = append(want, fmt.Sprint(e.URL, " ", e.At.Unix(), " ", e.Status, " ", e.Ref.File, " ",
+				e.Ref.Offset, " ", e.Ref.Length))
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
-	rows := duck.ask(t, dir, `SELECT url, epoch(fetch_time)::BIGINT, fetch_status, warc_filename, warc_record_offset, warc_record_length FROM 'captures.parquet'`)[0]
+	rows := duck.ask(t, dir,
+		`SELECT url, epoch(fetch_time)::BIGINT, fetch_status, warc_filename, warc_record_offset, warc_record_length FROM 'captures.parquet'`)[0]
 	for _, row := range rows {
 		got = append(got, strings.Join(row, " "))
 		checkPlace(t, c, cdxLine{URL: row[0], Filename: row[3], Offset: row[4], Length: row[5]})
@@ -152,5 +165,6 @@ func sameInDuckDB(t *testing.T, c *cluster, duck duckDB) {
 	if !slices.Equal(got, want) {
 		t.Errorf("DuckDB has %d captures, the index has %d others", len(got), len(want))
 	}
-	t.Logf("%d captures are the same in DuckDB and in the index, and each row leads to its record", len(got))
+	t.Logf("%d captures are the same in DuckDB and in the index, and each row leads to its record",
+		len(got))
 }

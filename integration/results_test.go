@@ -18,7 +18,8 @@ func appendResult(t *testing.T, name, head, row string) {
 	t.Helper()
 	row = fmt.Sprintf("| %s | %s | %s\n", time.Now().UTC().Format(time.DateOnly), judgedCommit(), row)
 	t.Logf("%s%s", head, row)
-	file, err := os.OpenFile(filepath.Join("..", "docs", "results", name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(filepath.Join("..", "docs", "results", name),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func judgedCommit() string {
 		return "unknown"
 	}
 	commit := strings.TrimSpace(string(out))
-	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)docs/results").Output()
+	changed, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":/",
+		":(top,exclude)docs/results").Output()
 	if err != nil || len(changed) > 0 {
 		commit += "-dirty"
 	}

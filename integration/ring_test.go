@@ -113,7 +113,8 @@ func TestRingSaysWhoIsNeeded(t *testing.T) {
 		switch {
 		case *before[p.Partition].Holder != id:
 			return allHeld(p)
-		case p.State != "offline" || !slices.Equal(p.InSync, []string{id}) || !strings.Contains(*p.Reason, id):
+		case p.State != "offline" || !slices.Equal(p.InSync, []string{id}) ||
+			!strings.Contains(*p.Reason, id):
 			return "it should be offline until " + id + " is back"
 		}
 		return ""

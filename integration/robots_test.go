@@ -67,7 +67,9 @@ func newRobotsSite(t *testing.T, n int, delay time.Duration, hosts []*robotsHost
 		}
 		_, port, _ = net.SplitHostPort(l.Addr().String())
 		h.addr, h.got = l.Addr().String(), map[string]int{}
-		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(h, w, r) })}
+		srv := &http.Server{
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(h, w, r) }),
+		}
 		servers.Go(func() { _ = srv.Serve(l) }) // ends with Close
 		stop = append(stop, srv)
 	}
@@ -97,7 +99,8 @@ func (s *robotsSite) serve(h *robotsHost, w http.ResponseWriter, r *http.Request
 		s.mu.Lock()
 		h.open, h.ended = false, time.Now()
 		if h.left {
-			h.left, h.ended = false, began // it ended for the crawler when that left, which is not known here
+			// it ended for the crawler when that left, which is not known here
+			h.left, h.ended = false, began
 		}
 		s.mu.Unlock()
 	}()
@@ -126,7 +129,8 @@ func (s *robotsSite) begin(h *robotsHost, path string) (page bool) {
 		s.fault("%s: two requests at once", h.name)
 	}
 	if gap := time.Since(h.ended); !h.ended.IsZero() && gap < s.delay*98/100 {
-		s.fault("%s: %s was asked for %v after the answer before it, the delay is %v", h.name, path, gap, s.delay)
+		s.fault("%s: %s was asked for %v after the answer before it, the delay is %v", h.name, path, gap,
+			s.delay)
 	}
 	h.open = true
 	page = !strings.HasSuffix(path, ".txt") && path != "/sitemap.xml"
@@ -145,7 +149,10 @@ func (s *robotsSite) begin(h *robotsHost, path string) (page bool) {
 }
 
 // robotsSay answers with a status and a body, which decide the host's verdict.
-func robotsSay(status int, body string) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
+func robotsSay(
+	status int,
+	body string,
+) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
 	return func(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.Request) {
 		s.decide(h.name)
 		w.WriteHeader(status)
@@ -184,7 +191,9 @@ func robotsChain(n int) func(*robotsSite, *robotsHost, http.ResponseWriter, *htt
 }
 
 // robotsAt redirects to a file of another host; the file at to decides.
-func robotsAt(name, path string) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
+func robotsAt(
+	name, path string,
+) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
 	return func(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, s.url(name, path), http.StatusFound)
 	}
@@ -192,7 +201,10 @@ func robotsAt(name, path string) func(*robotsSite, *robotsHost, http.ResponseWri
 
 // robotsLend has a robots.txt of its own, and one for others: "/for-NAME.txt" is NAME's,
 // with status and body.
-func robotsLend(status int, body string) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
+func robotsLend(
+	status int,
+	body string,
+) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
 	return func(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			robotsSay(200, "")(s, h, w, r)
@@ -315,7 +327,8 @@ func robotsHangUp(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.R
 func TestRobotsVerdicts(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	big := rulesFile + strings.Repeat("# nothing to see here\n", 25_000) + "Disallow: /open\n" + strings.Repeat("Disallow: /open\n", 40_000)
+	big := rulesFile + strings.Repeat("# nothing to see here\n", 25_000) + "Disallow: /open\n" +
+		strings.Repeat("Disallow: /open\n", 40_000)
 	site := newRobotsSite(t, 41, 50*time.Millisecond, []*robotsHost{
 		{name: "rules", want: fetchRules, robots: robotsSay(200, rulesFile)},
 		{name: "empty", want: fetchAll, robots: robotsSay(200, "")},
@@ -340,9 +353,13 @@ func TestRobotsVerdicts(t *testing.T) {
 		{name: "to a 500", want: fetchNone, robots: robotsAt("lender of 500", "/for-to%20a%20500.txt"), asked: 2},
 		{name: "there and back", want: fetchRules, robots: thereAndBack},
 		{name: "other side", want: fetchAll, robots: thereAndBack},
-		{name: "to a forbidden address", want: fetchNone, robots: func(_ *robotsSite, _ *robotsHost, w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.99.0.1:8080/robots.txt", http.StatusFound)
-		}},
+		{
+			name: "to a forbidden address",
+			want: fetchNone,
+			robots: func(_ *robotsSite, _ *robotsHost, w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://127.99.0.1:8080/robots.txt", http.StatusFound)
+			},
+		},
 	})
 	c := newCluster(t, "--allow-net", "127.41.0.0/16", "--delay", "50ms", "--store", "none")
 	c.addReady(1)
@@ -385,7 +402,11 @@ func TestRobotsOfAnotherNodesHost(t *testing.T) {
 		busy := fmt.Sprint("busy", i)
 		hosts = append(hosts,
 			&robotsHost{name: busy, want: fetchAll, robots: robotsLend(200, rulesFile), more: 40},
-			&robotsHost{name: fmt.Sprint("lent", i), want: fetchRules, robots: robotsAt(busy, fmt.Sprintf("/for-lent%d.txt", i))})
+			&robotsHost{
+				name:   fmt.Sprint("lent", i),
+				want:   fetchRules,
+				robots: robotsAt(busy, fmt.Sprintf("/for-lent%d.txt", i)),
+			})
 	}
 	site := newRobotsSite(t, 42, delay, hosts)
 	c := newCluster(t, "--allow-net", "127.42.0.0/16", "--delay", delay.String(), "--store", "none")

@@ -19,7 +19,8 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay = 200 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 30, PagesPerHost: 150, Skew: -1, Delay: delay})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 182, Hosts: 30, PagesPerHost: 150, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(5)
 	c.converged(time.Minute)
@@ -29,7 +30,8 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	old, next := c.key, newSecret(t)
 	probes := c.probe(old, next)
 	began := time.Now()
-	code, stdout, stderr := run(t, "", "nodes", "rotate-key", next.file, "--addr", c.nodes[1].http, "--cluster-key-file", old.file)
+	code, stdout, stderr := run(t, "", "nodes", "rotate-key", next.file, "--addr", c.nodes[1].http,
+		"--cluster-key-file", old.file)
 	took := time.Since(began)
 	if code != 0 || !strings.Contains(stdout, "the key is "+next.Fingerprint()) {
 		t.Fatalf("rotate-key: exit code %d\n%s%s", code, stdout, stderr)
@@ -53,7 +55,8 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	c.finished(4 * time.Minute)
 	report := web.Report()
 	if atEnd >= report.Reachable*9/10 {
-		t.Errorf("the crawl was nearly over (%d of %d pages) when the key was new: the web is too small for this test", atEnd, report.Reachable)
+		t.Errorf("the crawl was nearly over (%d of %d pages) when the key was new: "+
+			"the web is too small for this test", atEnd, report.Reachable)
 	}
 	if err := report.Err(); err != nil {
 		t.Error(err)
@@ -68,7 +71,9 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 		t.Errorf("a node that starts with the old file does not say so:\n%s", log)
 	}
 	c.stop()
-	t.Logf("%d pages, %d when the key was new, which took %v; %d calls meanwhile, %d failed; smallest gap %v", report.Pages, atEnd, took.Round(time.Millisecond), asked, failed, report.SmallestGap)
+	t.Logf("%d pages, %d when the key was new, which took %v; %d calls meanwhile, %d failed; "+
+		"smallest gap %v",
+		report.Pages, atEnd, took.Round(time.Millisecond), asked, failed, report.SmallestGap)
 }
 
 // askWith asks a node for its status with a key.

@@ -15,13 +15,15 @@ import (
 	"crawlnode/crawl"
 )
 
-var withRouters = flag.Bool("routers", false, "crawl two applications, with routes in the fragment and in the path, in a real browser (TestRouters)")
+var withRouters = flag.Bool("routers", false,
+	"crawl two applications, with routes in the fragment and in the path, "+
+		"in a real browser (TestRouters)")
 
 // routerPages is how many pages an application has beside its first one.
 const routerPages = 4
 
-// hashRouter is an application whose pages have addresses that differ in the fragment alone. Page 0 links to half of the pages, each
-// other one to the next, and all to anchors within them.
+// hashRouter is an application whose pages have addresses that differ in the fragment alone. Page 0
+// links to half of the pages, each other one to the next, and all to anchors within them.
 const hashRouter = `<!DOCTYPE html><title>Loading</title><div id=app></div><script>
 async function show() {
   const at = location.hash.replace(/^#\/?/, "") || "p0", n = Number(at.slice(1));
@@ -65,7 +67,8 @@ func startRouter(t *testing.T, page string) *router {
 		switch name, data := strings.CutPrefix(q.URL.Path, "/data/"); {
 		case data:
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = fmt.Fprintf(w, `{"last":%d,"text":"the words of %s"}`, routerPages, strings.TrimSuffix(name, ".json"))
+			_, _ = fmt.Fprintf(w, `{"last":%d,"text":"the words of %s"}`, routerPages,
+				strings.TrimSuffix(name, ".json"))
 		case q.URL.Path == "/robots.txt":
 			http.NotFound(w, q)
 		default:
@@ -83,15 +86,17 @@ func (r *router) times(path string) int {
 	return r.asked[path]
 }
 
-// TestRouters crawls two applications that are one file each: one shows its pages by the fragment, the other by the path, and lists half
-// of them only to who scrolls. Every page is found, shown and archived once, with its own text.
+// TestRouters crawls two applications that are one file each: one shows its pages by the fragment,
+// the other by the path, and lists half of them only to who scrolls. Every page is found, shown and
+// archived once, with its own text.
 func TestRouters(t *testing.T) {
 	onRequest(t, *withRouters,
 		"needs a browser and a quiet machine: run it with -routers, as make nightly does")
 	needsBrowser(t)
 	t.Parallel()
 	byHash, byPath := startRouter(t, hashRouter), startRouter(t, historyRouter)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0", "--partitions", "512", "--render", "auto", "--renderers", "4", "--render-timeout", "2m")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0",
+		"--partitions", "512", "--render", "auto", "--renderers", "4", "--render-timeout", "2m")
 	c.addReady(1)
 	n := c.nodes[0]
 	want := map[string]string{byHash.URL + "/": "p0", byPath.URL + "/": "p0"}
@@ -103,7 +108,8 @@ func TestRouters(t *testing.T) {
 	c.finished(slack(time.Minute))
 	for u := range want {
 		var r crawl.URLReport
-		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(u), &r); err != nil || r.URL == nil || *r.URL != u || r.Render == nil || r.Render.Decided != "rendered" {
+		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(u), &r); err != nil || r.URL == nil ||
+			*r.URL != u || r.Render == nil || r.Render.Decided != "rendered" {
 			t.Errorf("%s: %+v, %v", u, r, err)
 		}
 	}

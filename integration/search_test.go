@@ -34,8 +34,8 @@ func (n *node) answer(t *testing.T, params url.Values) (r crawl.SearchReport) {
 	return r
 }
 
-// searchable waits until every node finds all documents, and says so: the counts of the index are exact, and every
-// answer covers all of it.
+// searchable waits until every node finds all documents, and says so: the counts of the index are
+// exact, and every answer covers all of it.
 func (c *cluster) searchable(within time.Duration, documents int64) {
 	c.t.Helper()
 	until(c.t, within, func() string {
@@ -49,7 +49,8 @@ func (c *cluster) searchable(within time.Duration, documents int64) {
 				return fmt.Sprintf("%s: %v", n.name, err)
 			}
 			if s.Index.Documents != documents || s.Index.Waiting != 0 || r.Coverage != 1 {
-				return fmt.Sprintf("%s: index %+v, coverage %v, total %d, want %d documents", n.name, s.Index, r.Coverage, r.Total, documents)
+				return fmt.Sprintf("%s: index %+v, coverage %v, total %d, want %d documents", n.name, s.Index,
+					r.Coverage, r.Total, documents)
 			}
 		}
 		return ""
@@ -69,19 +70,29 @@ func (c *cluster) firstTen(query string) (links []string) {
 			own = append(own, h.Link)
 		}
 		if i > 0 && !slices.Equal(own, links) {
-			c.t.Errorf("%q: %s finds\n%s\nand the first node\n%s", query, n.name, strings.Join(own, "\n"), strings.Join(links, "\n"))
+			c.t.Errorf("%q: %s finds\n%s\nand the first node\n%s", query, n.name, strings.Join(own, "\n"),
+				strings.Join(links, "\n"))
 		}
 		links = own
 	}
 	return links
 }
 
-// Three nodes index what they crawl. Each page that is done is in the index once, and every node answers alike: at the end of the
-// crawl, after a node was killed and its disk is gone, after another one has joined, and after one has left.
+// Three nodes index what they crawl. Each page that is done is in the index once, and every node
+// answers alike: at the end of the crawl, after a node was killed and its disk is gone, after
+// another one has joined, and after one has left.
 func TestSearchOutlivesItsNodes(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 71, Hosts: 20, PagesPerHost: 15, Skew: -1, Delay: 5 * time.Millisecond, LinksPerPage: 15, PageBytes: 6000})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         71,
+		Hosts:        20,
+		PagesPerHost: 15,
+		Skew:         -1,
+		Delay:        5 * time.Millisecond,
+		LinksPerPage: 15,
+		PageBytes:    6000,
+	})
 	c := simCluster(t, srv, 5*time.Millisecond, "--index", "on", "--partitions", "512")
 	c.addReady(3)
 	c.converged(30 * time.Second)
@@ -106,7 +117,8 @@ func TestSearchOutlivesItsNodes(t *testing.T) {
 	}
 	began := time.Now()
 	c.searchable(2*time.Minute, documents)
-	t.Logf("%d documents; coverage is 1 again after %v", documents, time.Since(began).Round(10*time.Millisecond))
+	t.Logf("%d documents; coverage is 1 again after %v", documents,
+		time.Since(began).Round(10*time.Millisecond))
 	c.firstTen(allPages)
 
 	c.add().ready()
@@ -140,13 +152,15 @@ func (c *cluster) questions(n int) (queries []string) {
 	return queries
 }
 
-// Every node answers the same questions alike. Then one of them is stopped, as by a machine that hangs: the answers of the
-// others become whole, from its replicas, while it still hangs. How long one takes is judged in virtual time
-// (search.TestStalledNodesDoNotHoldTheAnswer): here a busy machine may slow all of them.
+// Every node answers the same questions alike. Then one of them is stopped, as by a machine that
+// hangs: the answers of the others become whole, from its replicas, while it still hangs. How long
+// one takes is judged in virtual time (search.TestStalledNodesDoNotHoldTheAnswer): here a busy
+// machine may slow all of them.
 func TestSearchWithAStalledNode(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 74, Hosts: 20, PagesPerHost: 15, Skew: -1, LinksPerPage: 15, PageBytes: 6000})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 74, Hosts: 20, PagesPerHost: 15, Skew: -1, LinksPerPage: 15, PageBytes: 6000})
 	c := simCluster(t, srv, 0, "--index", "on", "--partitions", "512")
 	c.addReady(3)
 	c.converged(30 * time.Second)
@@ -177,9 +191,11 @@ func TestSearchWithAStalledNode(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("%d of %d questions have the same first ten on all nodes, %d have any", alike, len(queries), found)
+	t.Logf("%d of %d questions have the same first ten on all nodes, %d have any", alike, len(queries),
+		found)
 	if alike*100 < 98*len(queries) || found*100 < 98*len(queries) {
-		t.Errorf("of %d questions %d have the same first ten on all nodes, and %d have any result", len(queries), alike, found)
+		t.Errorf("of %d questions %d have the same first ten on all nodes, and %d have any result",
+			len(queries), alike, found)
 	}
 
 	c.nodes[2].signal(syscall.SIGSTOP)
@@ -191,8 +207,10 @@ func TestSearchWithAStalledNode(t *testing.T) {
 			asked++
 			r, err := c.nodes[0].search(q)
 			switch {
-			case err != nil || r.Coverage != 1: // a replica that is behind may answer, and figures of the cluster may be older
-				return fmt.Sprintf("%q: coverage %v with a stalled node, asked %d times: %v", q, r.Coverage, asked, err)
+			case err != nil || r.Coverage != 1:
+				// a replica that is behind may answer, and figures of the cluster may be older
+				return fmt.Sprintf("%q: coverage %v with a stalled node, asked %d times: %v", q, r.Coverage,
+					asked, err)
 			case len(r.Results) == 0:
 				t.Errorf("%q: an answer that is whole has no results", q)
 			}
@@ -200,13 +218,14 @@ func TestSearchWithAStalledNode(t *testing.T) {
 		})
 		again += asked - 1
 	}
-	t.Logf("with a stalled node 20 questions were asked %d times more, until the answers were whole", again)
+	t.Logf("with a stalled node 20 questions were asked %d times more, until the answers were whole",
+		again)
 	c.nodes[2].signal(syscall.SIGCONT)
 	c.stop()
 }
 
-// documents counts the pages that are done and were delivered, by the list of URLs. Every page of a synthetic web without
-// quirks is HTML.
+// documents counts the pages that are done and were delivered, by the list of URLs. Every page of a
+// synthetic web without quirks is HTML.
 func (c *cluster) documents() (n int64) {
 	c.t.Helper()
 	for _, u := range c.living()[0].lines("state=done&status=2xx") {
@@ -239,7 +258,15 @@ func (n *node) lines(query string) (urls []string) {
 func TestIndexIsExactAfterAKill(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 72, Hosts: 12, PagesPerHost: 25, Skew: -1, Delay: 20 * time.Millisecond, LinksPerPage: 15, PageBytes: 6000})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         72,
+		Hosts:        12,
+		PagesPerHost: 25,
+		Skew:         -1,
+		Delay:        20 * time.Millisecond,
+		LinksPerPage: 15,
+		PageBytes:    6000,
+	})
 	c := simCluster(t, srv, 20*time.Millisecond, "--index", "on", "--partitions", "512")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -256,13 +283,15 @@ func TestIndexIsExactAfterAKill(t *testing.T) {
 	if code, _, err := n.get("/api/v1/search?query=%20"); code != http.StatusBadRequest || err != nil {
 		t.Errorf("an empty query is answered with %d, %v", code, err)
 	}
-	if code, body, err := n.get("/search?query=" + allPages); code != http.StatusOK || err != nil || !strings.Contains(string(body), "archived copy") {
+	if code, body, err := n.get("/search?query=" + allPages); code != http.StatusOK || err != nil ||
+		!strings.Contains(string(body), "archived copy") {
 		t.Errorf("the search page: %d, %v", code, err)
 	}
 	c.stop()
 }
 
-// Without an index nothing of one is written while pages are crawled, and a question is refused with the remedy.
+// Without an index nothing of one is written while pages are crawled, and a question is refused
+// with the remedy.
 func TestNoIndexCostsNothing(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -273,7 +302,8 @@ func TestNoIndexCostsNothing(t *testing.T) {
 	c.finished(2 * time.Minute)
 	c.documents() // some were delivered
 	var s struct{ Index crawl.IndexStatus }
-	if err := c.nodes[0].decode("/status", &s); err != nil || s.Index.Documents != 0 || s.Index.Bytes != 0 || s.Index.Waiting != 0 {
+	if err := c.nodes[0].decode("/status", &s); err != nil || s.Index.Documents != 0 ||
+		s.Index.Bytes != 0 || s.Index.Waiting != 0 {
 		t.Errorf("the status has an index: %+v, %v", s.Index, err)
 	}
 	code, body, err := c.nodes[0].get("/api/v1/search?query=x")

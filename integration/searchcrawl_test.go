@@ -14,13 +14,17 @@ import (
 )
 
 var (
-	searchCrawl      = flag.Int("searchcrawl", 0, "pages of the crawl of TestSearchWhileCrawling; 20000 for the figures in docs/results/search.md")
-	searchCrawlDelay = flag.Duration("searchcrawl.delay", 500*time.Millisecond, "politeness delay of the 200 hosts of TestSearchWhileCrawling")
-	searchCrawlEvery = flag.Duration("searchcrawl.every", 200*time.Millisecond, "time between two questions of TestSearchWhileCrawling")
+	searchCrawl = flag.Int("searchcrawl", 0,
+		"pages of the crawl of TestSearchWhileCrawling; 20000 for the figures in docs/results/search.md")
+	searchCrawlDelay = flag.Duration("searchcrawl.delay", 500*time.Millisecond,
+		"politeness delay of the 200 hosts of TestSearchWhileCrawling")
+	searchCrawlEvery = flag.Duration("searchcrawl.every", 200*time.Millisecond,
+		"time between two questions of TestSearchWhileCrawling")
 )
 
-// Questions are asked of three nodes by turns, at a steady rate, while they crawl and index. The test logs what they take by the clock
-// of who asks, with the memory of the nodes and how far the index is behind, and the same questions once the crawl is over.
+// Questions are asked of three nodes by turns, at a steady rate, while they crawl and index. The
+// test logs what they take by the clock of who asks, with the memory of the nodes and how far the
+// index is behind, and the same questions once the crawl is over.
 func TestSearchWhileCrawling(t *testing.T) {
 	if *searchCrawl == 0 {
 		t.Log("no -searchcrawl: nothing to ask")
@@ -28,7 +32,14 @@ func TestSearchWhileCrawling(t *testing.T) {
 	}
 	needsProcesses(t)
 	const hosts = 200
-	web, srv := serveSimweb(t, simweb.Config{Seed: 75, Hosts: hosts, PagesPerHost: *searchCrawl / hosts, Skew: -1, LinksPerPage: 15, NaturalText: true})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         75,
+		Hosts:        hosts,
+		PagesPerHost: *searchCrawl / hosts,
+		Skew:         -1,
+		LinksPerPage: 15,
+		NaturalText:  true,
+	})
 	c := simCluster(t, srv, *searchCrawlDelay, "--index", "on")
 	c.addReady(3)
 	c.converged(time.Minute)
@@ -38,12 +49,14 @@ func TestSearchWhileCrawling(t *testing.T) {
 	var while asking
 	began, first := time.Now(), web.Progress()
 	queries := c.questions(100)
-	for next := began; web.Progress() < hosts*(*searchCrawl/hosts)*95/100; next = next.Add(*searchCrawlEvery) {
+	for next := began; web.Progress() < hosts*(*searchCrawl/hosts)*95/100; next = next.Add(
+		*searchCrawlEvery) {
 		time.Sleep(time.Until(next))
 		while.ask(t, c, queries)
 		if while.n()%100 == 0 {
 			queries = c.questions(100) // of the pages that are there by now
-			t.Logf("%d pages after %v: %s", web.Progress(), time.Since(began).Round(time.Second), c.indexState())
+			t.Logf("%d pages after %v: %s", web.Progress(), time.Since(began).Round(time.Second),
+				c.indexState())
 		}
 	}
 	rate := float64(web.Progress()-first) / time.Since(began).Seconds()
@@ -111,7 +124,8 @@ func (a *asking) String() string {
 	at := func(permille int) time.Duration {
 		return sorted[min(len(sorted)*permille/1000, len(sorted)-1)].Round(100 * time.Microsecond)
 	}
-	return fmt.Sprintf("%d questions, p50 %v, p90 %v, p99 %v, most %v; %d answers lacked pages, with a coverage of %.3f at the least, %d had no result",
+	return fmt.Sprintf("%d questions, p50 %v, p90 %v, p99 %v, most %v; %d answers lacked pages, "+
+		"with a coverage of %.3f at the least, %d had no result",
 		len(sorted), at(500), at(900), at(990), at(1000), a.behind, a.least, a.empty)
 }
 
@@ -121,7 +135,8 @@ func (c *cluster) indexState() string {
 	if err := c.nodes[0].decode("/status", &s); err != nil {
 		return err.Error()
 	}
-	out := fmt.Sprintf("%d documents, %d bytes, %d wait, %.1f s behind", s.Index.Documents, s.Index.Bytes, s.Index.Waiting, s.Index.BehindSeconds)
+	out := fmt.Sprintf("%d documents, %d bytes, %d wait, %.1f s behind", s.Index.Documents,
+		s.Index.Bytes, s.Index.Waiting, s.Index.BehindSeconds)
 	for _, n := range c.nodes {
 		raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
 		for line := range strings.Lines(string(raw)) {

@@ -9,13 +9,15 @@ import (
 	"crawlnode/simweb"
 )
 
-// The search page fits every screen in both themes and keeps the rules of axe-core, with results, without any, and when it
-// corrects a word; on a telephone without scripts, a person asks, turns the page and opens an archived copy.
+// The search page fits every screen in both themes and keeps the rules of axe-core, with results,
+// without any, and when it corrects a word; on a telephone without scripts, a person asks, turns
+// the page and opens an archived copy.
 func TestSearchPageFitsScreens(t *testing.T) {
 	needsProcesses(t)
 	b, rules := openTab(t), axe(t)
 	t.Parallel()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 75, Hosts: 6, PagesPerHost: 10, Skew: -1, LinksPerPage: 10, PageBytes: 6000})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 75, Hosts: 6, PagesPerHost: 10, Skew: -1, LinksPerPage: 10, PageBytes: 6000})
 	c := simCluster(t, srv, 0, "--index", "on", "--partitions", "512")
 	c.addReady(1)
 	n := c.nodes[0]
@@ -23,7 +25,8 @@ func TestSearchPageFitsScreens(t *testing.T) {
 	c.finished(time.Minute)
 	c.searchable(time.Minute, c.documents())
 	u := "http://" + n.http
-	paths := []string{"/search", "/search?query=" + allPages, "/search?query=synthetik", "/search?query=" + strings.Repeat("nothing", 30)}
+	paths := []string{"/search", "/search?query=" + allPages, "/search?query=synthetik",
+		"/search?query=" + strings.Repeat("nothing", 30)}
 	for _, width := range screens {
 		b.size(width)
 		for _, theme := range []string{"light", "dark"} {

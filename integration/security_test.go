@@ -32,20 +32,29 @@ type secret struct {
 func newSecret(t *testing.T) *secret {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cluster.key")
-	if code, stdout, stderr := run(t, "", "keygen", file); code != 0 || !strings.Contains(stdout, "fingerprint") {
+	if code, stdout, stderr := run(t, "", "keygen", file); code != 0 ||
+		!strings.Contains(stdout, "fingerprint") {
 		t.Fatalf("keygen: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	key, err := clusterkey.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &secret{key, file, &http.Client{Timeout: client.Timeout, Transport: &http.Transport{TLSClientConfig: key.ClientTLS()}}}
+	return &secret{key, file, &http.Client{
+		Timeout:   client.Timeout,
+		Transport: &http.Transport{TLSClientConfig: key.ClientTLS()},
+	}}
 }
 
 // pool makes the calls of a node that has the key.
 func (s *secret) pool(self, cluster string) *peer.Pool {
 	protocol, _ := crawlnode.Versions()
-	return peer.NewPool(peer.PoolOptions{Self: self, Protocol: protocol, Cluster: func() string { return cluster }, TLS: func(int) *tls.Config { return s.ClientTLS() }})
+	return peer.NewPool(peer.PoolOptions{
+		Self:     self,
+		Protocol: protocol,
+		Cluster:  func() string { return cluster },
+		TLS:      func(int) *tls.Config { return s.ClientTLS() },
+	})
 }
 
 // keyed gives a cluster a key before its first node starts.
@@ -70,7 +79,8 @@ func TestStrangersStayOut(t *testing.T) {
 	strangersAsk(t, c)
 
 	s, err := c.nodes[0].status()
-	if err != nil || s.Cluster.Members.Alive != 2 || len(s.Nodes) != 2 || s.Crawl.State != "idle" || s.Frontier.Queued != 0 {
+	if err != nil || s.Cluster.Members.Alive != 2 || len(s.Nodes) != 2 || s.Crawl.State != "idle" ||
+		s.Frontier.Queued != 0 {
 		t.Errorf("after all that the cluster is not what it was: %+v, %v", s, err)
 	}
 	c.stop()
@@ -111,7 +121,11 @@ func strangersJoin(t *testing.T, c *cluster) {
 	other := newSecret(t)
 	var strangers []*node
 	start := func(says string, flags ...string) {
-		home := &cluster{t: t, dir: t.TempDir(), flags: []string{"--allow-net", "127.0.0.0/8", "--log-format", "json"}}
+		home := &cluster{
+			t:     t,
+			dir:   t.TempDir(),
+			flags: []string{"--allow-net", "127.0.0.0/8", "--log-format", "json"},
+		}
 		n := home.place(append(flags, "--join", c.nodes[0].gossip)...)
 		n.name = fmt.Sprint("stranger", len(strangers)+1)
 		if strings.Contains(says, "same name") { // it has founded a cluster of its own before
@@ -165,7 +179,11 @@ func strangersCall(t *testing.T, c *cluster) {
 		{"of another cluster", someCluster, c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 		{"of no cluster", "", c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 	} {
-		o := peer.PoolOptions{Self: "stranger", Protocol: protocol, Cluster: func() string { return who.cluster }}
+		o := peer.PoolOptions{
+			Self:     "stranger",
+			Protocol: protocol,
+			Cluster:  func() string { return who.cluster },
+		}
 		if who.tls != nil {
 			o.TLS = func(int) *tls.Config { return who.tls }
 		}
@@ -199,7 +217,8 @@ func (n *node) target() peer.Target {
 func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]error {
 	got := map[string]error{}
 	envelope := &peer.Envelope{Payload: []byte("{}")}
-	_, got["Renew"] = peer.Call(ctx, pool, to, &peer.RenewRequest{View: 1, Boot: 1, Block: []byte("{}")}, peer.PeerClient.Renew)
+	_, got["Renew"] = peer.Call(ctx, pool, to,
+		&peer.RenewRequest{View: 1, Boot: 1, Block: []byte("{}")}, peer.PeerClient.Renew)
 	_, got["Clock"] = peer.Call(ctx, pool, to, &peer.ClockRequest{Boot: 1}, peer.PeerClient.Clock)
 	_, got["Crawl"] = peer.Call(ctx, pool, to, &peer.CrawlRequest{}, peer.PeerClient.Crawl)
 	_, got["Handoff"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Handoff)
@@ -207,7 +226,8 @@ func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]
 	_, got["Explain"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Explain)
 	_, got["Permits"] = peer.Call(ctx, pool, to, &peer.PermitRequest{}, peer.PeerClient.Permits)
 	_, got["Idle"] = peer.Call(ctx, pool, to, &peer.IdleRequest{}, peer.PeerClient.Idle)
-	_, got["Partitions"] = peer.Call(ctx, pool, to, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+	_, got["Partitions"] = peer.Call(ctx, pool, to, &peer.PartitionsRequest{},
+		peer.PeerClient.Partitions)
 	_, got["Addresses"] = peer.Call(ctx, pool, to, &peer.AddressBatch{}, peer.PeerClient.Addresses)
 	_, got["Contents"] = peer.Call(ctx, pool, to, &peer.ContentBatch{}, peer.PeerClient.Contents)
 	return got
@@ -217,10 +237,16 @@ func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]
 func strangersAsk(t *testing.T, c *cluster) {
 	t.Helper()
 	n, other := c.nodes[0], newSecret(t)
-	blind := &http.Client{Timeout: client.Timeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	paths := []string{"GET /", "GET /status", "GET /metrics", "GET /healthz", "GET /api/v1/ring", "GET /api/v1/nodes", "GET /api/v1/stats", "GET /api/v1/urls?url=http://a/",
-		"GET /api/v1/cdxj", "GET /nothing", "POST /api/v1/seeds", "POST /api/v1/crawl/pause", "POST /api/v1/crawl/stop", "POST /api/v1/nodes/n2/drain", "POST /api/v1/nodes/n2/forget"}
-	for _, auth := range []string{"", "Bearer " + other.APIToken(), "Bearer ", "Basic Og==", "Bearer " + c.key.APIToken()[1:]} {
+	blind := &http.Client{
+		Timeout:   client.Timeout,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	}
+	paths := []string{"GET /", "GET /status", "GET /metrics", "GET /healthz", "GET /api/v1/ring",
+		"GET /api/v1/nodes", "GET /api/v1/stats", "GET /api/v1/urls?url=http://a/",
+		"GET /api/v1/cdxj", "GET /nothing", "POST /api/v1/seeds", "POST /api/v1/crawl/pause",
+		"POST /api/v1/crawl/stop", "POST /api/v1/nodes/n2/drain", "POST /api/v1/nodes/n2/forget"}
+	for _, auth := range []string{"", "Bearer " + other.APIToken(), "Bearer ", "Basic Og==",
+		"Bearer " + c.key.APIToken()[1:]} {
 		for _, p := range paths {
 			method, path, _ := strings.Cut(p, " ")
 			req, err := http.NewRequest(method, "https://"+n.http+path, strings.NewReader("http://a.test/"))
@@ -241,7 +267,8 @@ func strangersAsk(t *testing.T, c *cluster) {
 		}
 	}
 	for _, path := range []string{"/livez", "/readyz"} {
-		if resp, err := blind.Get("https://" + n.http + path); err != nil || resp.StatusCode != http.StatusOK {
+		if resp, err := blind.Get("https://" + n.http + path); err != nil ||
+			resp.StatusCode != http.StatusOK {
 			t.Errorf("%s without a token: %v, %v", path, resp, err)
 		}
 	}
@@ -254,8 +281,10 @@ func strangersAsk(t *testing.T, c *cluster) {
 		{[]string{"seeds", "add", "http://a.test/", "--addr", n.http}, "--cluster-key-file"},
 		{[]string{"pause", "--addr", n.http, "--cluster-key-file", other.file}, "another cluster key"},
 	} {
-		if code, stdout, stderr := run(t, "", verb.args...); code != 1 || !strings.Contains(stderr, verb.says) {
-			t.Errorf("crawlnode %v: exit code %d, want 1 and %q\n%s%s", slices.Concat(verb.args), code, verb.says, stdout, stderr)
+		if code, stdout, stderr := run(t, "", verb.args...); code != 1 ||
+			!strings.Contains(stderr, verb.says) {
+			t.Errorf("crawlnode %v: exit code %d, want 1 and %q\n%s%s", slices.Concat(verb.args), code,
+				verb.says, stdout, stderr)
 		}
 	}
 }

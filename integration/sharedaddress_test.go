@@ -13,7 +13,8 @@ import (
 //	go test ./integration -count=1 -timeout 60m -v -run '^TestSharedAddresses$' -shared 3000
 //
 // runs it in full and appends the figures to docs/results/sharedaddresses.md.
-var sharedHosts = flag.Int("shared", 0, "run TestSharedAddresses with this many hosts, on three addresses")
+var sharedHosts = flag.Int("shared", 0,
+	"run TestSharedAddresses with this many hosts, on three addresses")
 
 const sharedHead = `# Addresses that many hosts share
 
@@ -29,7 +30,8 @@ request to the last. Appended by
 `
 
 // Thousands of hosts on three addresses, spread over five nodes: no two requests to one address are
-// nearer than --ip-delay, whichever nodes they are from, while nodes are killed, join and stand still.
+// nearer than --ip-delay, whichever nodes they are from, while nodes are killed, join and stand
+// still.
 func TestSharedAddresses(t *testing.T) {
 	needsProcesses(t)
 	if *sharedHosts == 0 { // else the pace is judged
@@ -41,7 +43,8 @@ func TestSharedAddresses(t *testing.T) {
 		hosts, delay, ipDelay = *sharedHosts, time.Second, 200*time.Millisecond
 	}
 	w := startPoliteWeb(t, 24, hosts, addrs, temper{name: "plain", pages: 2})
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", delay.String(), "--ip-delay", ipDelay.String())
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", delay.String(),
+		"--ip-delay", ipDelay.String())
 	c.addReady(5)
 	c.converged(time.Minute)
 	start := time.Now()
@@ -71,8 +74,10 @@ func TestSharedAddresses(t *testing.T) {
 		t.Errorf("%d pages were fetched twice", f.repeated)
 	}
 	if *sharedHosts > 0 {
-		appendResult(t, "sharedaddresses.md", sharedHead, fmt.Sprintf("%d | %v | %d | %.0f | %.3f | %d | %.3f | %d | %d |",
-			hosts, ipDelay, f.requests, took.Seconds(), possible, f.crowding, f.tightAddr, f.missing, f.repeated))
+		appendResult(t, "sharedaddresses.md", sharedHead,
+			fmt.Sprintf("%d | %v | %d | %.0f | %.3f | %d | %.3f | %d | %d |",
+				hosts, ipDelay, f.requests, took.Seconds(), possible, f.crowding, f.tightAddr, f.missing,
+				f.repeated))
 	}
 }
 

@@ -37,7 +37,14 @@ type siege struct {
 
 func newSiege(t *testing.T) *siege {
 	t.Helper()
-	s := &siege{t: t, port: freePort(t), over: make(chan struct{}), asked: map[string]int{}, links: map[string]string{}, first: map[string]time.Time{}}
+	s := &siege{
+		t:     t,
+		port:  freePort(t),
+		over:  make(chan struct{}),
+		asked: map[string]int{},
+		links: map[string]string{},
+		first: map[string]time.Time{},
+	}
 	s.listen("127.77.0.1", http.HandlerFunc(s.page))
 	s.names = fmt.Sprint("127.0.0.1:", freePort(t))
 	srv := &dns.Server{Addr: s.names, Net: "udp", Handler: dns.HandlerFunc(s.answer)}
@@ -94,7 +101,10 @@ func (s *siege) answer(rw dns.ResponseWriter, q *dns.Msg) {
 		ip = dripAddr(i)
 	}
 	if m.Rcode == dns.RcodeSuccess && q.Question[0].Qtype == dns.TypeA {
-		m.Answer = append(m.Answer, &dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1}, A: net.ParseIP(ip)})
+		m.Answer = append(m.Answer, &dns.A{
+			Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 1},
+			A:   net.ParseIP(ip),
+		})
 	}
 	_ = rw.WriteMsg(m) // who asked may have gone
 }
@@ -122,7 +132,8 @@ func (s *siege) page(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rw.Header().Set("Content-Type", "text/html")
-	_, _ = fmt.Fprintf(rw, "<title>%s%s</title>%s", host, r.URL.Path, body) // the crawler may have gone
+	// the crawler may have gone
+	_, _ = fmt.Fprintf(rw, "<title>%s%s</title>%s", host, r.URL.Path, body)
 }
 
 // drip answers 40 bytes each 100 ms, without end.
@@ -183,7 +194,8 @@ const (
 // the hub's page, and how soon newHosts good hosts that are added meanwhile are asked.
 func (s *siege) besiege(hub, named string, newHosts int) (before, during float64) {
 	s.t.Helper()
-	c := newCluster(s.t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope", "any")
+	c := newCluster(s.t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope",
+		"any")
 	c.addReady(1)
 	n := c.nodes[0]
 	var good []string
@@ -206,7 +218,8 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 			st, err := n.status()
 			for _, r := range st.Cluster.Health.Reasons {
 				if strings.Contains(r.Message, named) {
-					s.t.Logf("after %v health says: %s: %s", time.Since(begun).Round(100*time.Millisecond), r.Code, r.Message)
+					s.t.Logf("after %v health says: %s: %s", time.Since(begun).Round(100*time.Millisecond), r.Code,
+						r.Message)
 					return ""
 				}
 			}
@@ -229,7 +242,8 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 	}
 	during = s.rate(15 * time.Second)
 	weigh()
-	s.t.Logf("%.1f requests a second of the established hosts before, %.1f during: %.0f %%", before, during, 100*during/before)
+	s.t.Logf("%.1f requests a second of the established hosts before, %.1f during: %.0f %%", before,
+		during, 100*during/before)
 	if newHosts > 0 {
 		s.awaitNew(newHosts, added)
 	}
@@ -257,14 +271,16 @@ func (s *siege) exclude(n *node, domain string) {
 				return "health still says " + r.Message
 			}
 		}
-		if refused := int(st.Fetch.SkippedByReason.OutOfScope); refused < s.hostile*95/100 { // others were tried
+		// others were tried
+		if refused := int(st.Fetch.SkippedByReason.OutOfScope); refused < s.hostile*95/100 {
 			return fmt.Sprintf("%d of %d URLs were refused", refused, s.hostile)
 		}
 		return ""
 	})
 	took := time.Since(begun)
 	s.t.Logf("%v after %s was excluded its URLs are refused", took.Round(100*time.Millisecond), domain)
-	appendHostile(s.t, "F38 F39", "URLs of "+domain+" are refused after it was excluded, within", took.Round(100*time.Millisecond).String())
+	appendHostile(s.t, "F38 F39", "URLs of "+domain+" are refused after it was excluded, within",
+		took.Round(100*time.Millisecond).String())
 	if took > 15*time.Second && *hostileRuns > 0 {
 		s.t.Errorf("%s held something up for %v after it was excluded", domain, took)
 	}
@@ -329,7 +345,9 @@ func TestSharesNames(t *testing.T) {
 			s := newSiege(t)
 			domain := kind + "ing"
 			before, during := s.besiege(s.hub("hub", 20_000, domain), domain+".test", 600)
-			s.judge("F38", fmt.Sprintf("20,000 names of one domain, %s", map[string]string{"fail": "SERVFAIL after 1.8 s", "mute": "no answer"}[kind]), before, during, 0.8)
+			s.judge("F38", fmt.Sprintf("20,000 names of one domain, %s",
+				map[string]string{"fail": "SERVFAIL after 1.8 s", "mute": "no answer"}[kind]), before, during,
+				0.8)
 		})
 	}
 }
@@ -362,7 +380,8 @@ func TestSharesManyDomains(t *testing.T) {
 	hub := s.hub("hub", hosts, domains...)
 	s.mu.Lock()
 	for i := range 4 { // the attackers' links stand at depth 5, and at each above
-		s.links[fmt.Sprintf("hub%d.test", i)] = fmt.Sprintf("<a href=%s>x</a>", s.url(fmt.Sprint("hub", i+1))) + s.links["hub.test"]
+		s.links[fmt.Sprintf("hub%d.test",
+			i)] = fmt.Sprintf("<a href=%s>x</a>", s.url(fmt.Sprint("hub", i+1))) + s.links["hub.test"]
 	}
 	s.links["hub4.test"] = s.links["hub.test"]
 	s.links["hub.test"] += fmt.Sprintf("<a href=%s>x</a>", s.url("hub0"))
@@ -374,15 +393,19 @@ func TestSharesManyDomains(t *testing.T) {
 // judge compares the rates and keeps the figures of long runs.
 func (s *siege) judge(row, what string, before, during, least float64) {
 	s.t.Helper()
-	appendHostile(s.t, row, "rate of five established hosts: "+what, fmt.Sprintf("%.1f a second before, %.1f during, %.0f %%", before, during, 100*during/before))
-	appendHostile(s.t, row, "anonymous memory of the node, of 1,024 MiB: "+what, fmt.Sprintf("%d MiB", s.memory>>20))
+	appendHostile(s.t, row, "rate of five established hosts: "+what,
+		fmt.Sprintf("%.1f a second before, %.1f during, %.0f %%", before, during, 100*during/before))
+	appendHostile(s.t, row, "anonymous memory of the node, of 1,024 MiB: "+what,
+		fmt.Sprintf("%d MiB", s.memory>>20))
 	if s.memory > siegeMemory && !raceDetector {
-		s.t.Errorf("the node took %d MiB of anonymous memory, want %d at the most", s.memory>>20, int64(siegeMemory)>>20)
+		s.t.Errorf("the node took %d MiB of anonymous memory, want %d at the most", s.memory>>20,
+			int64(siegeMemory)>>20)
 	}
 	if *hostileRuns == 0 {
 		least /= 4 // a loaded machine says no more; without shares it is 0
 	}
 	if during < least*before && !raceDetector {
-		s.t.Errorf("the established hosts keep %.0f %% of their rate, want %.0f %%", 100*during/before, 100*least)
+		s.t.Errorf("the established hosts keep %.0f %% of their rate, want %.0f %%", 100*during/before,
+			100*least)
 	}
 }

@@ -43,7 +43,8 @@ func TestSharesFloods(t *testing.T) {
 	t.Cleanup(plain.Close)
 	cfg := plain.TLS.Clone()
 	cfg.NextProtos = []string{"h2"}
-	c := newCluster(t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope", "any", "--tls-verify", "record", "--log-level", "debug")
+	c := newCluster(t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope",
+		"any", "--tls-verify", "record", "--log-level", "debug")
 	c.addReady(1)
 	n := c.nodes[0]
 	var good []string
@@ -76,9 +77,11 @@ func TestSharesFloods(t *testing.T) {
 		more := (rssAnon(pid) - small) >> 20
 		figure := fmt.Sprintf("%.0f %%, %.3f, %d", 100*during/before, busy-idle, more)
 		t.Logf("%s: the established hosts keep %s", kind, figure)
-		appendHostile(t, "F40", "20 hosts flood with "+kind+": rate of five established hosts, of a core and MiB of memory more than without", figure)
+		appendHostile(t, "F40", "20 hosts flood with "+kind+
+			": rate of five established hosts, of a core and MiB of memory more than without", figure)
 		if !raceDetector && (during < 0.95*before || busy-idle > 0.1 || more > 32) {
-			t.Errorf("%s: the established hosts keep %.0f %%, want 95; the floods cost %.3f of a core, want 0.1, and %d MiB, want 32", kind, 100*during/before, busy-idle, more)
+			t.Errorf("%s: the established hosts keep %.0f %%, want 95; the floods cost %.3f of a core, "+
+				"want 0.1, and %d MiB, want 32", kind, 100*during/before, busy-idle, more)
 		}
 	}
 }

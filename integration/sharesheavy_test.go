@@ -49,7 +49,9 @@ func TestSharesHeavyPages(t *testing.T) {
 				names = append(names, fmt.Sprint("heavy", i))
 			}
 			before, during := s.besiege(s.hub("hub", 1000, names...), "", 0)
-			s.judge("F38 F39", fmt.Sprintf("1,000 hosts of %d domains with pages that take a hundred times as long to parse", domains), before, during, 0.6)
+			s.judge("F38 F39", fmt.Sprintf(
+				"1,000 hosts of %d domains with pages that take a hundred times as long to parse",
+				domains), before, during, 0.6)
 		})
 	}
 }

@@ -61,7 +61,8 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 				c.nodes[2].start()
 			}
 			if at >= 300*size*8/10 {
-				t.Errorf("%d of %d pages were fetched before the signal: the web is too small for this test", at, 300*size)
+				t.Errorf("%d of %d pages were fetched before the signal: the web is too small for this test",
+					at, 300*size)
 			}
 			c.finished(4 * time.Minute)
 			report := web.Report()
@@ -73,7 +74,8 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 			if report.Duplicates > max(report.Pages/20, 400) {
 				t.Errorf("%d of %d pages were fetched twice", report.Duplicates, report.Pages)
 			}
-			t.Logf("%d pages, %d twice; the signal came at page %d, the end after %v", report.Pages, report.Duplicates, at, took.Round(time.Millisecond))
+			t.Logf("%d pages, %d twice; the signal came at page %d, the end after %v", report.Pages,
+				report.Duplicates, at, took.Round(time.Millisecond))
 			c.stop()
 		})
 	}
@@ -90,13 +92,14 @@ at the web server when all have been started again. Moments of a single command 
 |---|---|---|---|---|
 `
 
-// TestSignalsBesideOthers interrupts a node while it joins, drains, and replays what a kill has left.
-// Its command is given again each time, and no page is lost.
+// TestSignalsBesideOthers interrupts a node while it joins, drains, and replays what a kill has
+// left. Its command is given again each time, and no page is lost.
 func TestSignalsBesideOthers(t *testing.T) {
 	needsProcesses(t)
 	beside(t, *faultRuns)
 	const delay = 100 * time.Millisecond
-	web, srv := serveSimweb(t, simweb.Config{Seed: 83, Hosts: 40, PagesPerHost: 120, Skew: -1, Delay: delay})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 83, Hosts: 40, PagesPerHost: 120, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--partitions", "512", "--log-format", "json")
 	c.addReady(2)
 	c.whole(time.Minute)
@@ -123,7 +126,9 @@ func TestSignalsBesideOthers(t *testing.T) {
 		{"a node that joins, before it is a member", func() {}, func() string { return n.lacks(`"msg":"node sighted"`) }, []int{0}},
 		{"a node that joins, while partitions come to it", func() {}, func() string { return n.lacks(`"msg":"view installed"`) }, []int{0}},
 		{"a node that drains, the second signal", func() { n.ready(); n.signal(syscall.SIGTERM) },
-			func() string { return n.lacks("draining: partitions move to the other members") }, []int{130, 0}}, // 0: it has left already
+			// 0: it has left already
+			func() string { return n.lacks("draining: partitions move to the other members") },
+			[]int{130, 0}},
 		{"a node that replays what kill -9 has left", func() { n.ready(); n.signal(syscall.SIGKILL); n.exit(t, time.Minute); start() },
 			func() string {
 				if pid := tail(filepath.Join(n.dir, "pid"), 1); pid != strconv.Itoa(n.cmd.Process.Pid) {
@@ -153,7 +158,8 @@ func TestSignalsBesideOthers(t *testing.T) {
 	if err := report.ErrButDuplicates(); err != nil {
 		t.Error(err)
 	}
-	row("all of these, and then the end of the crawl: %d pages, %d missing, %d fetched twice, smallest gap %v | | |", report.Pages, report.Missing, report.Duplicates, report.SmallestGap)
+	row("all of these, and then the end of the crawl: %d pages, %d missing, %d fetched twice, "+
+		"smallest gap %v | | |", report.Pages, report.Missing, report.Duplicates, report.SmallestGap)
 	c.stop()
 }
 

@@ -28,9 +28,9 @@ import (
 
 const botAgent = "https://bot.example.org"
 
-// TestSignedRequests: every request of three nodes to six hosts is signed, robots.txt, sitemaps, both
-// ends of redirects and revisits included; it is verified here from RFC 9421 and the key that the
-// nodes publish, and by two packages of npm. A fourth node without the key fetches nothing, and
+// TestSignedRequests: every request of three nodes to six hosts is signed, robots.txt, sitemaps,
+// both ends of redirects and revisits included; it is verified here from RFC 9421 and the key that
+// the nodes publish, and by two packages of npm. A fourth node without the key fetches nothing, and
 // says so.
 func TestSignedRequests(t *testing.T) {
 	needsProcesses(t)
@@ -44,8 +44,10 @@ func TestSignedRequests(t *testing.T) {
 		t.Fatal(errs)
 	}
 	sites := newSignedSites(t, directory)
-	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope", "any",
-		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s")
+	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "10ms",
+		"--scope", "any",
+		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s",
+		"--recrawl-max", "2s")
 	for range 3 {
 		c.add("--bot-key", key, "--bot-agent", botAgent).ready()
 	}
@@ -183,19 +185,23 @@ func (s *signedSites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.count[r.Host+r.URL.Path]++
 	if len(s.got) < maxVerified {
-		s.got = append(s.got, signedMessage{URL: "http://" + r.Host + r.URL.Path, Headers: flat(r.Header)})
+		s.got = append(s.got,
+			signedMessage{URL: "http://" + r.Host + r.URL.Path, Headers: flat(r.Header)})
 	}
 	if err := s.verify(r); err != nil {
 		s.wrong = append(s.wrong, fmt.Sprintf("%s%s: %v; %v", r.Host, r.URL.Path, err, r.Header))
 	}
 	s.mu.Unlock()
-	i := slices.IndexFunc(s.servers, func(srv *httptest.Server) bool { return srv.Listener.Addr().String() == r.Host })
+	i := slices.IndexFunc(s.servers,
+		func(srv *httptest.Server) bool { return srv.Listener.Addr().String() == r.Host })
 	switch r.URL.Path {
 	case "/robots.txt":
 		_, _ = fmt.Fprintf(w, "User-agent: *\nAllow: /\nSitemap: http://%s/sitemap.xml\n", r.Host)
 	case "/sitemap.xml":
 		w.Header().Set("Content-Type", "application/xml")
-		_, _ = fmt.Fprintf(w, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://%s/listed</loc></url></urlset>`, r.Host)
+		_, _ = fmt.Fprintf(w,
+			`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://%s/listed</loc></url></urlset>`,
+			r.Host)
 	case "/away":
 		http.Redirect(w, r, s.servers[(i+1)%len(s.servers)].URL+"/target", http.StatusFound)
 	default:
@@ -273,7 +279,8 @@ func needsPackages(t *testing.T, folder, name string) string {
 	return dir
 }
 
-var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "signature-agent";key="sig1"\)(;.+))$`)
+var signatureInput = regexp.MustCompile(
+	`^sig1=(\("@authority" "signature-agent";key="sig1"\)(;.+))$`)
 
 // verify verifies one request: RFC 9421, section 3.2, with the components and parameters that
 // draft-ietf-webbotauth-httpsig-protocol asks for.
@@ -340,8 +347,14 @@ func (s *signedSites) asked(t *testing.T, times int) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, srv := range s.servers {
-			for path, want := range map[string]int{"/": times, "/away": times, "/target": times, "/listed": times,
-				"/robots.txt": times - 1, "/sitemap.xml": times - 1} {
+			for path, want := range map[string]int{
+				"/":            times,
+				"/away":        times,
+				"/target":      times,
+				"/listed":      times,
+				"/robots.txt":  times - 1,
+				"/sitemap.xml": times - 1,
+			} {
 				if at := srv.Listener.Addr().String() + path; s.count[at] < want {
 					return fmt.Sprintf("%s was asked for %d times, not %d", at, s.count[at], want)
 				}
@@ -351,7 +364,8 @@ func (s *signedSites) asked(t *testing.T, times int) {
 	})
 }
 
-// TestRenderedPartsAreSigned: what a page loads in the browser is fetched by the node, and signed as all its requests.
+// TestRenderedPartsAreSigned: what a page loads in the browser is fetched by the node, and signed
+// as all its requests.
 func TestRenderedPartsAreSigned(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
@@ -368,10 +382,12 @@ func TestRenderedPartsAreSigned(t *testing.T) {
 		switch r.URL.Path {
 		case "/":
 			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, `<title>x</title><script src="/a.js"></script><link rel="stylesheet" href="/s.css"><div id="x"></div>`)
+			fmt.Fprint(w,
+				`<title>x</title><script src="/a.js"></script><link rel="stylesheet" href="/s.css"><div id="x"></div>`)
 		case "/a.js":
 			w.Header().Set("Content-Type", "text/javascript")
-			fmt.Fprint(w, `fetch("/d.json").then(r => r.json()).then(j => { document.getElementById("x").innerHTML = j.text; })`)
+			fmt.Fprint(w,
+				`fetch("/d.json").then(r => r.json()).then(j => { document.getElementById("x").innerHTML = j.text; })`)
 		case "/s.css":
 			w.Header().Set("Content-Type", "text/css")
 			fmt.Fprint(w, `a {}`)
@@ -383,7 +399,8 @@ func TestRenderedPartsAreSigned(t *testing.T) {
 		}
 	}))
 	t.Cleanup(site.Close)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--render", "all", "--render-timeout", "2m",
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--render", "all",
+		"--render-timeout", "2m",
 		"--bot-key", key, "--bot-agent", botAgent)
 	c.addReady(1)
 	c.nodes[0].seed(site.URL + "/")

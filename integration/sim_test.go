@@ -19,11 +19,11 @@ import (
 // it still fails, and the least schedule is printed with the command that repeats it. At the end it
 // prints in how many of the seeds each fault has happened.
 //
-// SEEDS is the number of seeds, from 1 on, and SEED lists single ones, or names of simCases. Without them there are
-// fixed ones and as many random ones as a commit's check has time for. The cases run with all but -short
-// and SEED. A seed takes some five seconds of one processor: a thousand an hour and more on two
-// idle ones. Under the race detector it takes several times that, which therefore
-// gets fewer of them.
+// SEEDS is the number of seeds, from 1 on, and SEED lists single ones, or names of simCases.
+// Without them there are fixed ones and as many random ones as a commit's check has time for. The
+// cases run with all but -short and SEED. A seed takes some five seconds of one processor: a
+// thousand an hour and more on two idle ones. Under the race detector it takes several times that,
+// which therefore gets fewer of them.
 //
 // A seed repeats the web, the schedule and the delivery of each message. It cannot
 // repeat what Go draws for itself, the order of maps and of ready cases, so a
@@ -32,8 +32,8 @@ import (
 // # What it finds
 //
 // A simulation that finds nothing proves little, so the bugs that it must find are
-// put in by hand, and taken out again: `make mutants` does that with its list. Before the edges were
-// drawn (decision 0100), these were found, by so many of the seeds from 11 on:
+// put in by hand, and taken out again: `make mutants` does that with its list. Before the edges
+// were drawn (decision 0100), these were found, by so many of the seeds from 11 on:
 //
 //	I4  a replica answers before it has stored                       3 of 4
 //	I4  an add is acknowledged before the replicas have it           3 of 4
@@ -61,8 +61,9 @@ import (
 //	    a node at another address takes itself for a duplicate of itself          name-moves, seed 5
 //	    the first of --join compares names to recognise itself       late-name
 //
-// What waits for records of a full archive was applied before them until 106aa13: a view could not be decided, a node that
-// stopped waited for space (archive-full), and an import could lose a mutation, which frontier.TestImportWaitsBeforeCommit finds.
+// What waits for records of a full archive was applied before them until 106aa13: a view could not
+// be decided, a node that stopped waited for space (archive-full), and an import could lose a
+// mutation, which frontier.TestImportWaitsBeforeCommit finds.
 func TestSim(t *testing.T) {
 	t.Parallel() // its time is virtual
 	had := &shares{had: map[string]int{}}
@@ -120,8 +121,10 @@ func (c simTrial) run(t *testing.T, had *shares) {
 	}
 	t.Errorf("%v fails, and the nodes' logs are in %s:\n%s", c, c.logs(t), simDigest(out))
 	least, out := c.shrink(t, numbers, out)
-	t.Logf("the least schedule found has %d of %d faults:\n%s\n%s", len(least), len(numbers), c.describe(t, least), simDigest(out))
-	t.Logf("repeat with: %v SIM_FAULTS=%s go test -run '^TestSimSeed$' -count=20 -v ./integration", c, numbersOf(least))
+	t.Logf("the least schedule found has %d of %d faults:\n%s\n%s", len(least), len(numbers),
+		c.describe(t, least), simDigest(out))
+	t.Logf("repeat with: %v SIM_FAULTS=%s go test -run '^TestSimSeed$' -count=20 -v ./integration", c,
+		numbersOf(least))
 }
 
 // scheduleOf is the schedule of a case, or a seed's own.
@@ -169,8 +172,8 @@ func simTrials(t *testing.T) []simTrial {
 	return trials
 }
 
-// quickSeeds are the fixed seeds of each check: one of them draws each fault, one visits pages again at fixed times and one at times
-// that it learns. `make nightly` runs hundreds.
+// quickSeeds are the fixed seeds of each check: one of them draws each fault, one visits pages
+// again at fixed times and one at times that it learns. `make nightly` runs hundreds.
 var quickSeeds = []uint64{12, 44, 47, 75}
 
 // simSeeds are the seeds to run when none is named.
@@ -204,7 +207,8 @@ func numberFrom(t *testing.T, name string) int {
 	return n
 }
 
-// seedTimeout ends a simulation that hangs; one takes a few seconds, and minutes on a machine with other work.
+// seedTimeout ends a simulation that hangs; one takes a few seconds, and minutes on a machine with
+// other work.
 func seedTimeout() time.Duration {
 	if raceDetector {
 		return 40 * time.Minute
@@ -218,16 +222,20 @@ func (c simTrial) try(t *testing.T, numbers []int, logs string) (out string, ok 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), seedTimeout()+10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimSeed$", "-test.v", "-test.timeout="+seedTimeout().String())
-	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", c.seed), "SIM_CASE="+c.name, "SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1", "SIM_LOGS="+logs)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimSeed$", "-test.v",
+		"-test.timeout="+seedTimeout().String())
+	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", c.seed), "SIM_CASE="+c.name,
+		"SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1", "SIM_LOGS="+logs)
 	b, err := cmd.CombinedOutput()
 	return string(b), err == nil
 }
 
-// logs is the folder for the nodes' logs of the whole schedule, should it fail: a fault that is met once in many runs must leave a trace.
+// logs is the folder for the nodes' logs of the whole schedule, should it fail: a fault that is met
+// once in many runs must leave a trace.
 func (c simTrial) logs(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "bin", "tests", fmt.Sprintf("sim-%d%s", c.seed, c.name)))
+	dir, err := filepath.Abs(filepath.Join("..", "bin", "tests",
+		fmt.Sprintf("sim-%d%s", c.seed, c.name)))
 	if err != nil {
 		t.Fatal(err)
 	}

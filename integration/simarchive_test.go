@@ -13,14 +13,14 @@ import (
 	storefiles "crawlnode/local/files"
 )
 
-// This file holds the archives of simulated nodes, which are real files, and their volumes, which fill up for a while. What must be true of
-// them at the end is in simrecords_test.go.
+// This file holds the archives of simulated nodes, which are real files, and their volumes, which
+// fill up for a while. What must be true of them at the end is in simrecords_test.go.
 
 // archiveSeeds is how many seeds there are for two in which the nodes keep archives.
 const archiveSeeds = 4
 
-// archive chooses them, and draws when whose archive finds no space: often beside another fault, whose moves and copies then meet it. It
-// draws by itself, so it changes no other choice of a seed.
+// archive chooses them, and draws when whose archive finds no space: often beside another fault,
+// whose moves and copies then meet it. It draws by itself, so it changes no other choice of a seed.
 func (s *schedule) archive(seed uint64) {
 	if seed%archiveSeeds > 1 {
 		return
@@ -28,12 +28,17 @@ func (s *schedule) archive(seed uint64) {
 	s.warc = true
 	r := rand.New(rand.NewPCG(seed, 4))
 	between := func(least, most float64) time.Duration {
-		return time.Duration((least + r.Float64()*(most-least)) * float64(time.Second)).Truncate(10 * time.Millisecond)
+		return time.Duration((least + r.Float64()*(most-least)) * float64(time.Second)).Truncate(
+			10 * time.Millisecond)
 	}
 	names, times, kinds := s.names(), s.times(), [...]faultKind{fullArchive, quotaArchive}
 	first := r.IntN(len(kinds))
 	for i := range 1 + r.IntN(3) {
-		f := fault{kind: kinds[(first+i)%len(kinds)], nodes: []string{names[r.IntN(len(names))]}, lasts: []time.Duration{between(3, 25)}}
+		f := fault{
+			kind:  kinds[(first+i)%len(kinds)],
+			nodes: []string{names[r.IntN(len(names))]},
+			lasts: []time.Duration{between(3, 25)},
+		}
 		if r.IntN(4) == 0 {
 			f.lasts[0] = between(25, 60)
 		}
@@ -71,8 +76,9 @@ func (s *schedule) times() []time.Duration {
 	return times
 }
 
-// archiveFills: the archive of n3 finds no space while n1 is killed, so that n3 has to take over and to take copies, with records of its own
-// that wait. The others go on, n3 says what is wrong, and goes on by itself when there is space. At last it leaves with a full archive.
+// archiveFills: the archive of n3 finds no space while n1 is killed, so that n3 has to take over
+// and to take copies, with records of its own that wait. The others go on, n3 says what is wrong,
+// and goes on by itself when there is space. At last it leaves with a full archive.
 func archiveFills(kind faultKind) schedule {
 	p := drawn(3)
 	p.warc = true
@@ -82,16 +88,23 @@ func archiveFills(kind faultKind) schedule {
 	p.at(6.1, fault{kind: expectThat, promise: saysNoSpace, nodes: n3, lasts: secs(20)})
 	p.at(8, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(8)})
 	p.at(8.1, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(20)})
-	p.at(9, fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(20), flags: 6})
+	p.at(9,
+		fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(20), flags: 6})
 	p.at(31.1, fault{kind: expectThat, promise: allCopies, nodes: n3, lasts: secs(20)})
 	p.at(31.1, fault{kind: expectThat, promise: morePages, nodes: n3, lasts: secs(20), flags: 10})
 	p.at(60, fault{kind: kind, nodes: n3, lasts: secs(200)})
 	p.at(64, fault{kind: leaveNode, nodes: n3})
-	p.at(64.1, fault{kind: expectThat, promise: hasEnded, nodes: n3, lasts: []time.Duration{simDrain + 2*time.Second}})
+	p.at(64.1, fault{
+		kind:    expectThat,
+		promise: hasEnded,
+		nodes:   n3,
+		lasts:   []time.Duration{simDrain + 2*time.Second},
+	})
 	return p.sorted()
 }
 
-// simFile is a file on the volume of an archive. A sync costs nothing, since no machine of a simulation loses what its archive was given.
+// simFile is a file on the volume of an archive. A sync costs nothing, since no machine of a
+// simulation loses what its archive was given.
 type simFile struct {
 	storefiles.File
 	disk *machineDisk
@@ -123,7 +136,8 @@ func (s *simulation) silentOfArchive(name string) string {
 	st := s.status(name)
 	for _, r := range st.Cluster.Health.Reasons {
 		// The disk is full for the archive alone while no commit waits for a record.
-		if (r.Code == crawl.ReasonDiskFull || r.Code == crawl.ReasonLowDisk) && strings.HasPrefix(r.Message, name+" ") {
+		if (r.Code == crawl.ReasonDiskFull || r.Code == crawl.ReasonLowDisk) &&
+			strings.HasPrefix(r.Message, name+" ") {
 			return ""
 		}
 	}

@@ -31,9 +31,9 @@ var simCases = []struct {
 	{"weights-and-zones", weightsAndZones, ""},
 }
 
-// weightsAndZones: nodes of different weights in two zones and outside of any change both, one while
-// another one is away, and then nodes are lost at the worst moments: with copies in other zones, the
-// node that takes over is often one without a copy.
+// weightsAndZones: nodes of different weights in two zones and outside of any change both, one
+// while another one is away, and then nodes are lost at the worst moments: with copies in other
+// zones, the node that takes over is often one without a copy.
 func weightsAndZones() schedule {
 	p := drawn(5)
 	p.placed = true
@@ -58,7 +58,12 @@ func weightsAndZones() schedule {
 func drawn(nodes int) *planner {
 	p := &planner{Rand: rand.New(rand.NewPCG(caseSeed, 2))}
 	p.first = nodes
-	p.sound = simnet.Link{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Drop: 0.005, Dup: 0.01}
+	p.sound = simnet.Link{
+		Delay:  5 * time.Millisecond,
+		Jitter: 20 * time.Millisecond,
+		Drop:   0.005,
+		Dup:    0.01,
+	}
 	p.pace = 5 * time.Millisecond
 	for p.next < p.first {
 		p.enter()
@@ -93,11 +98,23 @@ func addressTaken() schedule {
 	p := drawn(3)
 	p.named, p.listed, p.ttl = true, true, 3*time.Second
 	p.seedsAt(3, 4, "n2")
-	p.at(8, fault{kind: moveNode, nodes: []string{"n3", "n2", "n1"}, to: []string{"n1", "n2", ""}, lasts: secs(1, 2, 3)})
+	p.at(8, fault{
+		kind:  moveNode,
+		nodes: []string{"n3", "n2", "n1"},
+		to:    []string{"n1", "n2", ""},
+		lasts: secs(1, 2, 3),
+	})
 	p.at(15, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(15)})
 	p.seedsAt(31, 2, "n3")
 	p.at(32, fault{kind: strikeNode, nodes: []string{"n2", "n1", "n3"}, lasts: secs(1, 2, 3),
-		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n1", killed: 2}})
+		strike: &strike{
+			harm:     loseNode,
+			on:       acknowledged,
+			count:    1,
+			patience: 3 * time.Second,
+			at:       "n1",
+			killed:   2,
+		}})
 	return p.sorted()
 }
 
@@ -106,13 +123,26 @@ func addressTaken() schedule {
 func addressKept() schedule {
 	p := drawn(3)
 	p.named, p.listed, p.ttl = true, true, 3*time.Second
-	p.at(8, fault{kind: moveNode, nodes: []string{"n3", "n2", "n1"}, to: []string{"n1", "n2", ""}, lasts: secs(1, 2, 40)})
+	p.at(8, fault{
+		kind:  moveNode,
+		nodes: []string{"n3", "n2", "n1"},
+		to:    []string{"n1", "n2", ""},
+		lasts: secs(1, 2, 40),
+	})
 	p.seedsAt(12, 5, "n2")
 	p.at(10, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(30)})
 	p.at(30, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(15)})
-	p.at(48.1, fault{kind: expectThat, promise: allCopies, nodes: []string{"n1"}, lasts: secs(18)}) // 15 s after the name is right
+	// 15 s after the name is right
+	p.at(48.1, fault{kind: expectThat, promise: allCopies, nodes: []string{"n1"}, lasts: secs(18)})
 	p.at(67, fault{kind: strikeNode, nodes: []string{"n2", "n1", "n3"}, lasts: secs(1, 2, 3),
-		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n1", killed: 2}})
+		strike: &strike{
+			harm:     loseNode,
+			on:       acknowledged,
+			count:    1,
+			patience: 3 * time.Second,
+			at:       "n1",
+			killed:   2,
+		}})
 	return p.sorted()
 }
 
@@ -126,7 +156,8 @@ func diskFrozenElsewhere() schedule { return otherDisk(5, frozenDisk) }
 
 func otherDisk(nodes int, kind faultKind) schedule {
 	p := drawn(nodes)
-	p.seedsAt(3.5, 24, "n2") // links to what n3 holds lead nowhere for a while: n2 has a share of its own
+	// links to what n3 holds lead nowhere for a while: n2 has a share of its own
+	p.seedsAt(3.5, 24, "n2")
 	p.at(6, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(99)})
 	p.at(7, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(90)})
 	if kind == fullDisk {
@@ -134,10 +165,17 @@ func otherDisk(nodes int, kind faultKind) schedule {
 	} else { // by then nobody takes n3 for one that serves; 20 s after the kill
 		p.at(20, fault{kind: expectThat, promise: restServed, nodes: []string{"n2"}, lasts: secs(7.1)})
 	}
-	p.at(7.2, fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(30), flags: 6}) // unless the rest of the web is behind n3
-	if kind == fullDisk {                                                                                    // a frozen one holds up the goroutines of a bubble, which cannot exit
+	// unless the rest of the web is behind n3
+	p.at(7.2,
+		fault{kind: expectThat, promise: morePages, nodes: []string{"n2"}, lasts: secs(30), flags: 6})
+	if kind == fullDisk { // a frozen one holds up the goroutines of a bubble, which cannot exit
 		p.at(30, fault{kind: leaveNode, nodes: []string{"n3"}})
-		p.at(30.1, fault{kind: expectThat, promise: hasEnded, nodes: []string{"n3"}, lasts: []time.Duration{simDrain + 2*time.Second}})
+		p.at(30.1, fault{
+			kind:    expectThat,
+			promise: hasEnded,
+			nodes:   []string{"n3"},
+			lasts:   []time.Duration{simDrain + 2*time.Second},
+		})
 	}
 	return p.sorted()
 }
@@ -145,7 +183,8 @@ func otherDisk(nodes int, kind faultKind) schedule {
 // clockAhead: n2 is two hours ahead, hands over and leaves.
 func clockAhead() schedule {
 	p := drawn(3)
-	p.at(fromTheStart.Seconds(), fault{kind: skewClock, nodes: []string{"n2"}, step: 2 * time.Hour, rate: 1})
+	p.at(fromTheStart.Seconds(),
+		fault{kind: skewClock, nodes: []string{"n2"}, step: 2 * time.Hour, rate: 1})
 	p.at(15, fault{kind: leaveNode, nodes: []string{"n2"}})
 	p.at(25, fault{kind: otherRun, nodes: []string{"n3"}, lasts: secs(1)})
 	return p.sorted()
@@ -158,7 +197,8 @@ func twoNodes(kind faultKind) schedule {
 	p.few = true
 	p.seedsAt(2.5, 24, "n1") // about half of their hosts are n1's own
 	p.at(5, fault{kind: kind, nodes: []string{"n2"}, lasts: secs(60)})
-	p.at(6, fault{kind: expectThat, promise: morePages, nodes: []string{"n1"}, lasts: secs(40), flags: 12})
+	p.at(6,
+		fault{kind: expectThat, promise: morePages, nodes: []string{"n1"}, lasts: secs(40), flags: 12})
 	return p.sorted()
 }
 
@@ -166,7 +206,8 @@ func twoNodes(kind faultKind) schedule {
 func nameMoves() schedule {
 	p := drawn(3)
 	p.named, p.ttl = true, 3*time.Second
-	p.at(5, fault{kind: moveNode, nodes: []string{"n2"}, to: []string{""}, lasts: secs(1)}) // gossip still knows it as alive
+	// gossip still knows it as alive
+	p.at(5, fault{kind: moveNode, nodes: []string{"n2"}, to: []string{""}, lasts: secs(1)})
 	p.at(6.1, fault{kind: expectThat, promise: isMember, nodes: []string{"n2"}, lasts: secs(20)})
 	return p.sorted()
 }
@@ -177,7 +218,8 @@ func nameIsLate() schedule {
 	p := drawn(3)
 	p.listed = true
 	p.at(fromTheStart.Seconds(), fault{kind: lateName, nodes: []string{"n1"}, lasts: secs(2.5)})
-	p.at(fromTheStart.Seconds(), fault{kind: wrongJoin, nodes: []string{"n3"}, wrong: wrongAddresses[0]})
+	p.at(fromTheStart.Seconds(),
+		fault{kind: wrongJoin, nodes: []string{"n3"}, wrong: wrongAddresses[0]})
 	return p.sorted()
 }
 
@@ -196,16 +238,20 @@ func replicaStalls() schedule {
 // must have seen it by their clocks.
 func machinePaused() schedule {
 	p := drawn(3)
-	for second, f := range map[float64]fault{8: {nodes: []string{"n2"}, lasts: secs(25)}, 45: {nodes: []string{"n3"}, lasts: secs(12)}} {
+	for second, f := range map[float64]fault{
+		8:  {nodes: []string{"n2"}, lasts: secs(25)},
+		45: {nodes: []string{"n3"}, lasts: secs(12)},
+	} {
 		f.kind = pauseMachine
 		p.at(second, f)
-		p.at(second+f.lasts[0].Seconds()+0.01, fault{kind: expectThat, promise: hasStood, nodes: f.nodes, lasts: secs(1)})
+		p.at(second+f.lasts[0].Seconds()+0.01,
+			fault{kind: expectThat, promise: hasStood, nodes: f.nodes, lasts: secs(1)})
 	}
 	return p.sorted()
 }
 
-// sharedAddresses: all hosts are at four addresses, which four nodes space together while one is killed, one
-// stands still, one leaves, one joins and one has a fast clock.
+// sharedAddresses: all hosts are at four addresses, which four nodes space together while one is
+// killed, one stands still, one leaves, one joins and one has a fast clock.
 func sharedAddresses() schedule {
 	p := drawn(4)
 	p.spaced = 300 * time.Millisecond

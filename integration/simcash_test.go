@@ -26,8 +26,8 @@ func (s *simulation) losesCash() bool {
 	return false
 }
 
-// cashRests waits until everything that was sent from one partition to another was received, and checks
-// that each page was given its unit once.
+// cashRests waits until everything that was sent from one partition to another was received, and
+// checks that each page was given its unit once.
 func (s *simulation) cashRests(within time.Duration) {
 	s.t.Helper()
 	if !s.ranked() || s.losesCash() {
@@ -42,7 +42,8 @@ func (s *simulation) cashRests(within time.Duration) {
 				return fmt.Sprintf("importance: %s: %v", name, err)
 			}
 		}
-		if held != simPartitions || waiting > 0 || sum.Sent != sum.Received || sum.Sent == 0 || sum.Minted%opic.Unit != 0 || sum.Minted > opic.Unit*opic.Cash(s.web.size()) {
+		if held != simPartitions || waiting > 0 || sum.Sent != sum.Received || sum.Sent == 0 ||
+			sum.Minted%opic.Unit != 0 || sum.Minted > opic.Unit*opic.Cash(s.web.size()) {
 			return fmt.Sprintf("importance: %d partitions, %d entries wait, %+v", held, waiting, sum)
 		}
 		return ""
@@ -68,7 +69,10 @@ func cashOf(store *storage.Memory, sum *opic.Ledger, held, waiting *int) error {
 			continue
 		}
 		*held++
-		v := storereader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: st.Generation}}
+		v := storereader.Partition{
+			Snapshot:   snap,
+			Generation: layout.Generation{Partition: p, Number: st.Generation},
+		}
 		t, err := cash.Totals(&v)
 		if err != nil {
 			return err

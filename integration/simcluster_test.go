@@ -71,22 +71,23 @@ type simulation struct {
 
 // simMember is a node's machine: its disk outlives its processes.
 type simMember struct {
-	name      string
-	path      string          // data directory of the present or last life
-	store     *storage.Memory // of the present or last life
-	disk      *machineDisk
-	clock     *simnet.Clock
-	addr      netip.Addr        // of the present or last life
-	as        string            // the node\'s name, when it is not the machine\'s
-	moved     int               // how often it got an address that nobody had before
-	place     func() netip.Addr // where its next life begins, once; nil: where it was
-	flags     int               // which of otherFlags its next life gets; 0: none
-	early     time.Time         // what it asks for until then may be too early: its clocks stood still, and nobody has told it
-	life      *life             // the present or last one
-	lives     []*life           // all; the goroutines of crashed ones may still run
-	gone      bool              // told to leave
-	lost      bool              // the machine is no more
-	forgotten bool              // an operator has said so
+	name  string
+	path  string          // data directory of the present or last life
+	store *storage.Memory // of the present or last life
+	disk  *machineDisk
+	clock *simnet.Clock
+	addr  netip.Addr        // of the present or last life
+	as    string            // the node\'s name, when it is not the machine\'s
+	moved int               // how often it got an address that nobody had before
+	place func() netip.Addr // where its next life begins, once; nil: where it was
+	flags int               // which of otherFlags its next life gets; 0: none
+	// what it asks for until then may be too early: its clocks stood still, and nobody has told it
+	early     time.Time
+	life      *life   // the present or last one
+	lives     []*life // all; the goroutines of crashed ones may still run
+	gone      bool    // told to leave
+	lost      bool    // the machine is no more
+	forgotten bool    // an operator has said so
 	stopped   bool
 }
 
@@ -133,8 +134,10 @@ func (l *simLog) String() string {
 func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simulation {
 	t.Helper()
 	web := newTreeWeb(seed)
-	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
-		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, heirs: map[string]heir{}}
+	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace,
+		ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
+		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web),
+		plan: plan, force: map[int]func(){}, happened: map[string]int{}, heirs: map[string]heir{}}
 	s.net.SetNameTTL(plan.ttl)
 	web.judge.spaced, web.again, web.judge.least = plan.spaced, plan.again, plan.again.soonest()
 	web.owner = s.net.NameAt
@@ -212,17 +215,24 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 }
 
 // options are those of one process of a member.
-func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
+func (s *simulation) options(
+	m *simMember,
+	l *life,
+	host *simnet.Host,
+	transport *simnet.Transport,
+) crawlnode.Options {
 	o := crawlnode.Options{
-		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free, OpenFile: m.disk.openFile,
-		State:  func(file membership.Storage) membership.Storage { return simState{file, l.disk} },
-		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
+		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free,
+		OpenFile: m.disk.openFile,
+		State:    func(file membership.Storage) membership.Storage { return simState{file, l.disk} },
+		Logger:   slog.New(slog.NewTextHandler(l.log, nil)),
 		Network: &crawlnode.Network{
 			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
 			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 				return host.Dial(ctx, "tcp", addr)
 			},
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock, Machine: m.clock.Machine(m.name),
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost,
+			Clock: m.clock, Machine: m.clock.Machine(m.name),
 		},
 	}
 	return o
@@ -231,11 +241,13 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 func (s *simulation) config(m *simMember) config.Config {
 	c := config.Default()
 	c.Name, c.DataDir, c.Insecure = m.label(), m.path, true
-	c.Gossip, c.RPC, c.HTTP = simPort(m.addr.String(), 0), simPort(m.addr.String(), 1), simPort(m.addr.String(), 2)
+	c.Gossip, c.RPC, c.HTTP = simPort(m.addr.String(), 0), simPort(m.addr.String(), 1),
+		simPort(m.addr.String(), 2)
 	if s.plan.named && !s.unnamed(m.name) {
 		c.Advertise = simName(m.label())
 	}
-	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
+	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers,
+		"none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain
 	c.Sync = s.sync
 	if s.plan.warc {
@@ -292,15 +304,23 @@ func (s *simulation) crash(name string, power bool) {
 
 // disk is a member's store for one process.
 func (s *simulation) disk(m *simMember, l *life) *simDisk {
-	return &simDisk{Memory: m.store, machine: m.disk, sync: s.sync, dead: l.dead, hurried: make(chan struct{}), onWrite: func() { s.ambush.saw(stores, m.name) },
-		random: rand.New(rand.NewPCG(s.seed, uint64(numberOf(m.name)<<16+len(m.lives))))}
+	return &simDisk{
+		Memory:  m.store,
+		machine: m.disk,
+		sync:    s.sync,
+		dead:    l.dead,
+		hurried: make(chan struct{}),
+		onWrite: func() { s.ambush.saw(stores, m.name) },
+		random:  rand.New(rand.NewPCG(s.seed, uint64(numberOf(m.name)<<16+len(m.lives)))),
+	}
 }
 
 // copyTries is how often a copy begins again; an abandoned process renames a few files at most.
 const copyTries = 100
 
-// copyFiles copies a directory whose owner still writes to it. The abandoned process may close its archive meanwhile, and then a file that was
-// listed by its old name would be in the copy by neither: the copy begins again.
+// copyFiles copies a directory whose owner still writes to it. The abandoned process may close its
+// archive meanwhile, and then a file that was listed by its old name would be in the copy by
+// neither: the copy begins again.
 func copyFiles(from, to string) error {
 	for range copyTries {
 		err := copyOnce(from, to)
@@ -397,7 +417,8 @@ func (s *simulation) watchEnd() {
 		if reason, ok := s.members[name].life.Finished(); ok {
 			if n := s.web.judge.unfetched(); n > 0 {
 				s.misjudged = true
-				s.t.Errorf("I7: at %v %s says that the crawl has ended (%s), with %d pages to come", s.clock(), name, reason, n)
+				s.t.Errorf("I7: at %v %s says that the crawl has ended (%s), with %d pages to come", s.clock(),
+					name, reason, n)
 				return
 			}
 		}

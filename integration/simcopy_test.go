@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestCopyOfRenamedFiles copies a directory while its owner gives each file its final name, as a killed process of a simulation does that still
-// closes its archive: each file is in the copy, by one of its names.
+// TestCopyOfRenamedFiles copies a directory while its owner gives each file its final name, as a
+// killed process of a simulation does that still closes its archive: each file is in the copy, by
+// one of its names.
 func TestCopyOfRenamedFiles(t *testing.T) {
 	const files = 300
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
@@ -24,7 +25,8 @@ func TestCopyOfRenamedFiles(t *testing.T) {
 	renamed := make(chan error, 1)
 	go func() {
 		var failed error
-		for i := files - 1; i >= 0 && failed == nil; i-- { // from the end, so that it meets the copy, which is slower
+		// from the end, so that it meets the copy, which is slower
+		for i := files - 1; i >= 0 && failed == nil; i-- {
 			failed = os.Rename(name(from, i)+".open", name(from, i))
 		}
 		renamed <- failed

@@ -15,10 +15,20 @@ func (p *planner) start() {
 		if p.IntN(2) == 0 {
 			name = p.pick(1)[0]
 		}
-		p.add(fault{at: fromTheStart, kind: lateName, nodes: []string{name}, lasts: []time.Duration{p.between(0.5, 12)}})
+		p.add(fault{
+			at:    fromTheStart,
+			kind:  lateName,
+			nodes: []string{name},
+			lasts: []time.Duration{p.between(0.5, 12)},
+		})
 	}
 	if name := p.pick(1)[0]; p.IntN(5) == 0 && (name != "n1" || p.listed) {
-		p.add(fault{at: fromTheStart, kind: wrongJoin, nodes: []string{name}, wrong: wrongAddresses[p.IntN(len(wrongAddresses))]})
+		p.add(fault{
+			at:    fromTheStart,
+			kind:  wrongJoin,
+			nodes: []string{name},
+			wrong: wrongAddresses[p.IntN(len(wrongAddresses))],
+		})
 	}
 	if p.IntN(2) == 0 {
 		return
@@ -58,7 +68,13 @@ func (p *planner) edge() {
 	case draw < 6:
 		p.add(p.skew(p.now, name))
 	case draw < 7: // who has been wrong for hours leaves
-		p.add(fault{at: p.now, kind: skewClock, nodes: []string{name}, step: p.between(-12*3600, 12*3600), rate: 1})
+		p.add(fault{
+			at:    p.now,
+			kind:  skewClock,
+			nodes: []string{name},
+			step:  p.between(-12*3600, 12*3600),
+			rate:  1,
+		})
 		if p.now += p.between(2, 8); len(p.present) > p.least() {
 			p.remove(name)
 			p.add(fault{at: p.now, kind: leaveNode, nodes: []string{name}})
@@ -74,9 +90,19 @@ func (p *planner) edge() {
 	case draw < 14:
 		p.add(p.ill(badDisk, name, 1, 30))
 	case draw < 16:
-		p.add(fault{at: p.now, kind: pauseMachine, nodes: []string{name}, lasts: []time.Duration{p.between(2, 40)}})
+		p.add(fault{
+			at:    p.now,
+			kind:  pauseMachine,
+			nodes: []string{name},
+			lasts: []time.Duration{p.between(2, 40)},
+		})
 	case draw < 18 && len(p.present) > 1:
-		f := fault{at: p.now, kind: stallLinks, nodes: p.pick(len(p.present)), lasts: []time.Duration{p.between(3, 12)}}
+		f := fault{
+			at:    p.now,
+			kind:  stallLinks,
+			nodes: p.pick(len(p.present)),
+			lasts: []time.Duration{p.between(3, 12)},
+		}
 		if p.IntN(3) == 0 {
 			f.lasts[0] = p.between(12, 60)
 		}
@@ -85,13 +111,24 @@ func (p *planner) edge() {
 		}
 		p.add(f)
 	default:
-		p.add(fault{at: p.now, kind: otherRun, nodes: []string{name}, lasts: []time.Duration{p.between(0.3, 12)}, flags: p.otherFlags()})
+		p.add(fault{
+			at:    p.now,
+			kind:  otherRun,
+			nodes: []string{name},
+			lasts: []time.Duration{p.between(0.3, 12)},
+			flags: p.otherFlags(),
+		})
 	}
 }
 
 // ill draws a disk that something is wrong with for a time.
 func (p *planner) ill(kind faultKind, name string, least, most float64) fault {
-	return fault{at: p.now, kind: kind, nodes: []string{name}, lasts: []time.Duration{p.between(least, most)}}
+	return fault{
+		at:    p.now,
+		kind:  kind,
+		nodes: []string{name},
+		lasts: []time.Duration{p.between(least, most)},
+	}
 }
 
 // beside often takes another node away while one is in trouble.
@@ -110,7 +147,12 @@ func (p *planner) beside() {
 
 // move draws nodes that come back somewhere else: often at each other's old places.
 func (p *planner) move() fault {
-	f := fault{at: p.now, kind: moveNode, nodes: p.pick(1 + p.IntN(len(p.present))), silent: p.IntN(3) == 0}
+	f := fault{
+		at:     p.now,
+		kind:   moveNode,
+		nodes:  p.pick(1 + p.IntN(len(p.present))),
+		silent: p.IntN(3) == 0,
+	}
 	for i := range f.nodes {
 		to := ""
 		if p.IntN(3) > 0 {

@@ -131,7 +131,11 @@ func (s *simulation) revive(m *simMember) {
 
 // pause stops a machine and its clocks. Requests that its node makes before another node has told
 // it that time has passed may come too early.
-func (s *simulation) pause(name string, lasts time.Duration, after func(time.Duration, func())) bool {
+func (s *simulation) pause(
+	name string,
+	lasts time.Duration,
+	after func(time.Duration, func()),
+) bool {
 	m := s.running(name)
 	if m == nil || m.stopped {
 		return false
@@ -227,7 +231,8 @@ func (s *simulation) watchPromises() {
 		why := s.missing(p)
 		switch {
 		case why == "":
-			s.note("after %v: %s %v", time.Since(p.end.Add(-p.lasts[0])).Round(10*time.Millisecond), p.promise, p.nodes)
+			s.note("after %v: %s %v", time.Since(p.end.Add(-p.lasts[0])).Round(10*time.Millisecond),
+				p.promise, p.nodes)
 		case time.Now().After(p.end):
 			s.t.Errorf("at %v: not after %v: %s: %s", s.clock(), p.lasts[0], p.promise, why)
 		default:

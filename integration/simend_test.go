@@ -23,8 +23,10 @@ func (s *simulation) finished(within time.Duration) bool {
 		for _, name := range s.up() {
 			m, st := s.members[name], s.status(name)
 			reason, ok := m.life.Finished()
-			if !ok || reason != crawl.FinishExhausted || !st.Ring.Converged || st.Cluster.State != crawl.ClusterFinished {
-				return fmt.Sprintf("I7: %s: finished %v (%q), cluster %+v, ring %+v, frontier %+v", name, ok, reason, st.Cluster, st.Ring, st.Frontier)
+			if !ok || reason != crawl.FinishExhausted || !st.Ring.Converged ||
+				st.Cluster.State != crawl.ClusterFinished {
+				return fmt.Sprintf("I7: %s: finished %v (%q), cluster %+v, ring %+v, frontier %+v", name, ok,
+					reason, st.Cluster, st.Ring, st.Frontier)
 			}
 			least, most = min(least, st.Throughput.PagesTotal), max(most, st.Throughput.PagesTotal)
 		}
@@ -35,7 +37,8 @@ func (s *simulation) finished(within time.Duration) bool {
 		return ""
 	})
 	if ended && (pages != int64(s.web.size()) || known != int64(s.web.known())) {
-		s.t.Errorf("I4: the frontier counts %d pages and %d known URLs, the web has %d and %d", pages, known, s.web.size(), s.web.known())
+		s.t.Errorf("I4: the frontier counts %d pages and %d known URLs, the web has %d and %d", pages,
+			known, s.web.size(), s.web.known())
 	}
 	return ended
 }
@@ -51,8 +54,10 @@ func (s *simulation) converges() {
 	ok := s.until(convergeWithin, func() string {
 		for _, name := range s.up() {
 			ring := s.status(name).Ring
-			if lacking := ring.UnderReplicated; ring.Served < simPartitions || lacking > 0 && len(s.up()) >= simReplication {
-				return fmt.Sprintf("%s: %d partitions are served, %d have too few copies: %+v", name, ring.Served, lacking, ring)
+			if lacking := ring.UnderReplicated; ring.Served < simPartitions ||
+				lacking > 0 && len(s.up()) >= simReplication {
+				return fmt.Sprintf("%s: %d partitions are served, %d have too few copies: %+v", name,
+					ring.Served, lacking, ring)
 			}
 		}
 		return ""

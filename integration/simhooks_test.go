@@ -39,7 +39,8 @@ type placer interface {
 
 // simPlace is the weight and the zone of a node's flags, in a schedule that has them.
 func simPlace(name string) (weight int, zone string) {
-	places := []crawl.PlaceChange{{Weight: new(1), Zone: new("a")}, {Weight: new(4), Zone: new("b")}, {Weight: new(2), Zone: new("a")}, {Weight: new(1), Zone: new("")}}
+	places := []crawl.PlaceChange{{Weight: new(1), Zone: new("a")}, {Weight: new(4), Zone: new("b")},
+		{Weight: new(2), Zone: new("a")}, {Weight: new(1), Zone: new("")}}
 	n, _ := strconv.Atoi(strings.TrimLeft(name, "n"))
 	at := places[n%len(places)]
 	return *at.Weight, *at.Zone
@@ -53,7 +54,8 @@ func (s *simulation) place(f fault) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	err := any(asked.life.Node).(placer).PlaceMember(ctx, crawl.NodeID(m.life.Info().ID), crawl.PlaceChange{Weight: &f.flags, Zone: &f.to[0]})
+	err := any(asked.life.Node).(placer).PlaceMember(ctx, crawl.NodeID(m.life.Info().ID),
+		crawl.PlaceChange{Weight: &f.flags, Zone: &f.to[0]})
 	s.note("place %s at %s: %v", f.nodes[0], f.nodes[1], err)
 	return err == nil
 }

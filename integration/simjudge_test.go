@@ -62,7 +62,8 @@ func (r *simRequest) String() string {
 }
 
 func (r *simRequest) answered() bool {
-	return !r.end.IsZero() && r.status != http.StatusServiceUnavailable && r.status != statusGone && r.page()
+	return !r.end.IsZero() && r.status != http.StatusServiceUnavailable && r.status != statusGone &&
+		r.page()
 }
 
 // page reports whether a path is a page, and not a file that a crawler reads for itself.
@@ -131,14 +132,16 @@ func (j *simJudge) judgeAddress(h *treeHost, r *simRequest) {
 func (j *simJudge) early(who string, from, to time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.blind = slices.DeleteFunc(j.blind, func(t trouble) bool { return t.node == who && t.from.Equal(from) })
+	j.blind = slices.DeleteFunc(j.blind,
+		func(t trouble) bool { return t.node == who && t.from.Equal(from) })
 	j.blind = append(j.blind, trouble{who, from, to})
 }
 
 func (j *simJudge) isBlind(who string, now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.ContainsFunc(j.blind, func(t trouble) bool { return t.node == who && !now.Before(t.from) && now.Before(t.to) })
+	return slices.ContainsFunc(j.blind,
+		func(t trouble) bool { return t.node == who && !now.Before(t.from) && now.Before(t.to) })
 }
 
 // wrongLocked says what is wrong with a request that begins now.
@@ -193,9 +196,11 @@ func (v *hostVerdict) tailLocked(n int) string {
 func (j *simJudge) end(h *treeHost, r *simRequest, status int) {
 	v := j.hosts[h]
 	v.mu.Lock()
-	first := !slices.ContainsFunc(v.log, func(o *simRequest) bool { return o != r && o.path == r.path && o.answered() })
+	first := !slices.ContainsFunc(v.log,
+		func(o *simRequest) bool { return o != r && o.path == r.path && o.answered() })
 	r.end, r.status = time.Now(), status
-	if status == statusGone { // its client closed the connection, and this host hears of it as late as its link may be
+	// its client closed the connection, and this host hears of it as late as its link may be
+	if status == statusGone {
 		r.end = r.end.Add(-webLink.Jitter)
 	}
 	first = first && r.answered()
@@ -325,7 +330,8 @@ func (j *simJudge) coverage(troubles []trouble) (repeats int) {
 		for i := range h.pages {
 			if last[treePath(i)] == nil {
 				missing++
-				lines = append(lines, fmt.Sprintf("I4: %s%s was never fetched; the host's last requests: %s", h.name, treePath(i), v.tailLocked(3)))
+				lines = append(lines, fmt.Sprintf("I4: %s%s was never fetched; the host's last requests: %s",
+					h.name, treePath(i), v.tailLocked(3)))
 				break // the rest of the host hangs on it
 			}
 		}
@@ -335,7 +341,8 @@ func (j *simJudge) coverage(troubles []trouble) (repeats int) {
 		}
 	}
 	if missing > 0 {
-		j.blame("I4: %d of %d hosts are incomplete: %d of %d pages were fetched", missing, len(j.web.hosts), j.progress(), j.web.size())
+		j.blame("I4: %d of %d hosts are incomplete: %d of %d pages were fetched", missing,
+			len(j.web.hosts), j.progress(), j.web.size())
 	}
 	return repeats
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestJudgeOfAddresses: a request of a node that cannot know that its machine stood still is not judged, and neither is the next one
-// of another node, which cannot know of it.
+// TestJudgeOfAddresses: a request of a node that cannot know that its machine stood still is not
+// judged, and neither is the next one of another node, which cannot know of it.
 func TestJudgeOfAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -30,7 +30,8 @@ func TestJudgeOfAddresses(t *testing.T) {
 					j.early(c.blind, time.Now(), time.Now().Add(time.Second))
 				}
 				for _, r := range []struct{ who, path string }{{"n1", "/a"}, {"n2", "/b"}, {"n1", "/c"}} {
-					j.judgeAddress(h, &simRequest{path: r.path, who: r.who, start: time.Now(), blind: j.isBlind(r.who, time.Now())})
+					j.judgeAddress(h,
+						&simRequest{path: r.path, who: r.who, start: time.Now(), blind: j.isBlind(r.who, time.Now())})
 					time.Sleep(60 * time.Millisecond)
 				}
 				var blamed []string

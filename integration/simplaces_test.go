@@ -43,8 +43,14 @@ func simPort(host string, port int) string {
 // machine sets up a member's machine, before its first start.
 func (s *simulation) machine(name string) *simMember {
 	n := numberOf(name)
-	m := &simMember{name: name, path: filepath.Join(s.dir, name), store: storage.NewMemory(), disk: newMachineDisk(s.pace),
-		clock: simnet.NewClock(time.Duration(n) * time.Hour), addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})}
+	m := &simMember{
+		name:  name,
+		path:  filepath.Join(s.dir, name),
+		store: storage.NewMemory(),
+		disk:  newMachineDisk(s.pace),
+		clock: simnet.NewClock(time.Duration(n) * time.Hour),
+		addr:  netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}),
+	}
 	for _, f := range s.plan.faults {
 		if f.kind == skewClock && f.at < 0 && f.nodes[0] == name {
 			s.skew(m, f)
@@ -122,11 +128,13 @@ func (s *simulation) unnamed(name string) bool { return s.lateName(name) > 0 }
 // first three and the other running ones, by name or by address. The first node of all has a list
 // only if all have one.
 func (s *simulation) joinList(m *simMember) []string {
-	if home := fmt.Sprint("10.0.0.", numberOf(m.name)); m.name == "n1" && !s.plan.listed && (s.plan.named || m.addr.String() == home) {
+	if home := fmt.Sprint("10.0.0.", numberOf(m.name)); m.name == "n1" && !s.plan.listed &&
+		(s.plan.named || m.addr.String() == home) {
 		return nil // it has founded the cluster, and the others know where it is
 	}
 	names := []string{"n1", "n2", "n3"}
-	for _, name := range s.those(func(o *simMember) bool { return o != m && o.life != nil && o.runs() && !o.gone }) {
+	for _, name := range s.those(
+		func(o *simMember) bool { return o != m && o.life != nil && o.runs() && !o.gone }) {
 		if !slices.Contains(names, name) {
 			names = append(names, name) // the first three may be no more
 		}
@@ -154,7 +162,8 @@ func (s *simulation) joinList(m *simMember) []string {
 
 // wrongAddresses are what people write into --join by mistake: another port of a
 // node, a machine that is none, something else that listens, a name that does not exist.
-var wrongAddresses = []string{"10.0.0.2:7001", "10.0.0.1:7002", "10.9.9.9:7000", "127.0.0.1:80", "nobody.nodes.test:7000"}
+var wrongAddresses = []string{"10.0.0.2:7001", "10.0.0.1:7002", "10.9.9.9:7000", "127.0.0.1:80",
+	"nobody.nodes.test:7000"}
 
 // otherFlags are flags with which a node may be restarted. The cluster keeps its own settings;
 // flags of the node take effect.

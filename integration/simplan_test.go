@@ -23,16 +23,17 @@ type fault struct {
 	link    simnet.Link     // of kind slowLinks
 	*strike                 // of kind strikeNode; nodes are its victim and then the others
 
-	to      []string      // of kind moveNode: whose address each gets; "": a new one
-	silent  bool          // of kind moveNode: the machines go without a word, if nothing is lost by it
-	step    time.Duration // of kind skewClock: of the time of day
-	rate    float64       // of kind skewClock: how fast both clocks run
-	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many; of kind placeNode: the weight
-	as      string        // of kind joinNode: the lost node whose name the new one takes over
-	heir    bool          // of such a join: its address as well
-	forget  bool          // of such a join: only after an operator has forgotten the lost one
-	wrong   string        // of kind wrongJoin: what stands in --join
-	promise promiseKind   // of kind expectThat
+	to     []string      // of kind moveNode: whose address each gets; "": a new one
+	silent bool          // of kind moveNode: the machines go without a word, if nothing is lost by it
+	step   time.Duration // of kind skewClock: of the time of day
+	rate   float64       // of kind skewClock: how fast both clocks run
+	// of kind otherRun: which of otherFlags; of a promise, how many; of kind placeNode: the weight
+	flags   int
+	as      string      // of kind joinNode: the lost node whose name the new one takes over
+	heir    bool        // of such a join: its address as well
+	forget  bool        // of such a join: only after an operator has forgotten the lost one
+	wrong   string      // of kind wrongJoin: what stands in --join
+	promise promiseKind // of kind expectThat
 }
 
 // cut is one direction between two nodes that nothing passes for a time.
@@ -44,35 +45,42 @@ type cut struct {
 type faultKind string
 
 const (
-	joinNode   faultKind = "join"      // a new machine
-	leaveNode  faultKind = "leave"     // politely; a process that could not is killed and started at the end
-	killNode   faultKind = "kill"      // -9; the disk stays, and the node is started again
-	powerNode  faultKind = "power off" // as kill, and what was not synced is lost; nobody hears of it
-	loseNode   faultKind = "lose"      // as kill, and the machine is gone for good; where that may lose something: kill
-	stopNode   faultKind = "stop"      // SIGSTOP, as far as simnet.Pause models it
-	cutLinks   faultKind = "cut"
-	slowLinks  faultKind = "links"
-	tearLinks  faultKind = "tear"   // all streams between two nodes are reset, some with an answer on its way
+	joinNode faultKind = "join" // a new machine
+	// politely; a process that could not is killed and started at the end
+	leaveNode faultKind = "leave"
+	killNode  faultKind = "kill"      // -9; the disk stays, and the node is started again
+	powerNode faultKind = "power off" // as kill, and what was not synced is lost; nobody hears of it
+	// as kill, and the machine is gone for good; where that may lose something: kill
+	loseNode  faultKind = "lose"
+	stopNode  faultKind = "stop" // SIGSTOP, as far as simnet.Pause models it
+	cutLinks  faultKind = "cut"
+	slowLinks faultKind = "links"
+	// all streams between two nodes are reset, some with an answer on its way
+	tearLinks  faultKind = "tear"
 	giveSeed   faultKind = "seed"   // of a spare host, at a node
 	strikeNode faultKind = "strike" // at the worst moment
 
 	// What follows may also be so from the start: then its time is negative.
-	moveNode     faultKind = "move"         // killed and started again at another address
-	skewClock    faultKind = "clock"        // the time of day is stepped, both clocks drift
-	otherRun     faultKind = "other flags"  // killed and started again with them; from the start: a joiner's
-	lateName     faultKind = "late name"    // from the start: the name resolves a while after the first start
+	moveNode  faultKind = "move"  // killed and started again at another address
+	skewClock faultKind = "clock" // the time of day is stepped, both clocks drift
+	// killed and started again with them; from the start: a joiner's
+	otherRun faultKind = "other flags"
+	// from the start: the name resolves a while after the first start
+	lateName     faultKind = "late name"
 	wrongJoin    faultKind = "wrong --join" // from the start: one address in the list is wrong
 	fullDisk     faultKind = "disk full"
 	fullArchive  faultKind = "archive full"  // its volume; that of the frontier has room
 	quotaArchive faultKind = "archive quota" // as archive full, and the system says that there is room
 	frozenDisk   faultKind = "disk frozen"
 	slowDisk     faultKind = "disk slow"
-	badDisk      faultKind = "disk fails"     // each write and sync; the node ends and is started again
+	// each write and sync; the node ends and is started again
+	badDisk      faultKind = "disk fails"
 	pauseMachine faultKind = "machine paused" // as stop, and its clocks stand still
 	stallLinks   faultKind = "stall"          // nodes[0] takes nothing from the others
 	replaceNode  faultKind = "replaced"       // no fault of its own: a join in place of a lost machine
-	placeNode    faultKind = "placed"         // its weight and zone change, by an order at another node
-	expectThat   faultKind = "expect"         // a promise: no fault
+	// its weight and zone change, by an order at another node
+	placeNode  faultKind = "placed"
+	expectThat faultKind = "expect" // a promise: no fault
 )
 
 func (f fault) String() string {
@@ -91,7 +99,8 @@ func (f fault) String() string {
 		b.WriteString(f.strike.String())
 	}
 	if f.as != "" {
-		fmt.Fprintf(&b, " in place of %s, at its address: %v, which was forgotten: %v", f.as, f.heir, f.forget)
+		fmt.Fprintf(&b, " in place of %s, at its address: %v, which was forgotten: %v", f.as, f.heir,
+			f.forget)
 	}
 	switch f.kind {
 	case moveNode:
@@ -111,7 +120,8 @@ func (f fault) String() string {
 		fmt.Fprintf(&b, ": %s (%d)", f.promise, f.flags)
 	}
 	if f.kind == slowLinks {
-		fmt.Fprintf(&b, " for %.1fs: delay %v, jitter %v, drop %.3f, dup %.3f, reset %.4f", f.lasts[0].Seconds(), f.link.Delay, f.link.Jitter, f.link.Drop, f.link.Dup, f.link.Reset)
+		fmt.Fprintf(&b, " for %.1fs: delay %v, jitter %v, drop %.3f, dup %.3f, reset %.4f",
+			f.lasts[0].Seconds(), f.link.Delay, f.link.Jitter, f.link.Drop, f.link.Dup, f.link.Reset)
 	}
 	return b.String()
 }
@@ -156,7 +166,12 @@ func plan(seed uint64) schedule {
 	p.first = []int{1, 2, 2, 3, 3, 3, 3, 4, 4, 4}[p.IntN(10)]
 	p.sync = p.IntN(3) == 0
 	// The longer the way, the longer a partition is between two holders.
-	p.sound = simnet.Link{Delay: p.between(0, 0.06), Jitter: p.between(0.01, 0.06), Drop: 0.005, Dup: 0.01}
+	p.sound = simnet.Link{
+		Delay:  p.between(0, 0.06),
+		Jitter: p.between(0.01, 0.06),
+		Drop:   0.005,
+		Dup:    0.01,
+	}
 	p.pace = []time.Duration{0, 5 * time.Millisecond, 25 * time.Millisecond}[p.IntN(3)]
 	for p.next < p.first {
 		p.enter()
@@ -206,7 +221,8 @@ func (p *planner) most() int {
 func (p *planner) least() int { return min(2, p.first) }
 
 func (p *planner) between(least, most float64) time.Duration {
-	return time.Duration((least + p.Float64()*(most-least)) * float64(time.Second)).Truncate(10 * time.Millisecond)
+	return time.Duration((least + p.Float64()*(most-least)) * float64(time.Second)).Truncate(
+		10 * time.Millisecond)
 }
 
 // pick draws n different nodes.
@@ -255,7 +271,12 @@ func (p *planner) remove(name string) {
 func (p *planner) join() {
 	name := p.enter()
 	if p.IntN(3) == 0 {
-		p.add(fault{at: fromTheStart, kind: otherRun, nodes: []string{name}, flags: 1 + p.IntN(len(otherFlags)-2)})
+		p.add(fault{
+			at:    fromTheStart,
+			kind:  otherRun,
+			nodes: []string{name},
+			flags: 1 + p.IntN(len(otherFlags)-2),
+		})
 	}
 	f := fault{at: p.now, kind: joinNode, nodes: []string{name}}
 	if len(p.lost) > 0 && p.IntN(2) == 0 {
@@ -290,7 +311,8 @@ func (p *planner) overlap(at time.Duration) {
 		}
 	case draw < 13:
 		p.add(fault{at: at, kind: slowLinks, lasts: []time.Duration{p.between(5, 30)}, link: simnet.Link{
-			Delay: p.between(0, 0.15), Jitter: p.between(0, 0.15), Drop: p.Float64() * 0.2, Dup: p.Float64() * 0.1, Reset: p.Float64() * 0.01}})
+			Delay: p.between(0, 0.15), Jitter: p.between(0, 0.15), Drop: p.Float64() * 0.2,
+			Dup: p.Float64() * 0.1, Reset: p.Float64() * 0.01}})
 	case draw < 14:
 		p.add(p.down(at, powerNode, 1))
 	default:

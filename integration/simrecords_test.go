@@ -16,11 +16,12 @@ import (
 
 // This file compares at the end what was stored twice:
 //
-//   - No page is done without its record, and no payload is known without its capture (recorded). An archive that was lost with its
-//     machine is not asked.
+//   - No page is done without its record, and no payload is known without its capture (recorded).
+//     An archive that was lost with its machine is not asked.
 //   - Copies equal their holders (sameCopies), with archives or without.
 //
-// That nothing is lost, and that a node goes on by itself when there is space, is judged as ever: the crawl ends, with every page.
+// That nothing is lost, and that a node goes on by itself when there is space, is judged as ever:
+// the crawl ends, with every page.
 
 // recorded checks each page that is stored: its record is in the archive that it names.
 func (s *simulation) recorded() {
@@ -39,11 +40,15 @@ func (s *simulation) recorded() {
 		j.read(dir)
 	}
 	for _, name := range s.up() {
-		if err := eachCopy(s.members[name].store, func(st *layout.PartState, v *storereader.Partition) error { return j.judge(name, v) }); err != nil {
+		if err := eachCopy(s.members[name].store,
+			func(st *layout.PartState, v *storereader.Partition) error {
+				return j.judge(name, v)
+			}); err != nil {
 			s.t.Errorf("%s: %v", name, err)
 		}
 	}
-	s.note("%d records and %d payloads of copies compared with %d in archives", j.pages, j.payloads, len(j.ids))
+	s.note("%d records and %d payloads of copies compared with %d in archives", j.pages, j.payloads,
+		len(j.ids))
 }
 
 // archiveJudge compares what frontiers say with what is in archives.
@@ -61,7 +66,8 @@ func (j *archiveJudge) blame(format string, args ...any) {
 	}
 }
 
-// read notes the records of a folder. Another file may be begun meanwhile; its records are of no page that is stored yet.
+// read notes the records of a folder. Another file may be begun meanwhile; its records are of no
+// page that is stored yet.
 func (j *archiveJudge) read(dir string) {
 	paths, err := archive.Files(dir)
 	if err != nil {
@@ -71,7 +77,8 @@ func (j *archiveJudge) read(dir string) {
 		if _, err := archive.Scan(path, func(r archive.Record) error {
 			j.ids[r.ID] = true
 			return r.Verify()
-		}); err != nil && !strings.HasSuffix(path, storefiles.OpenSuffix) { // the end of an open one may be on its way
+		}); err != nil && !strings.HasSuffix(path, storefiles.OpenSuffix) {
+			// the end of an open one may be on its way
 			j.s.t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -93,8 +100,10 @@ func (j *archiveJudge) judge(name string, v *storereader.Partition) error {
 			j.blame("F14: %s: %s is done, and names no record", name, url)
 		case kept:
 			j.pages++
-			if r, err := archive.ReadRef(dir, rec.Archive); err != nil || r.TargetURI != url || r.Verify() != nil {
-				j.blame("F14: %s: %s is done, and its record at %s %d is %q (%v)", name, url, rec.Archive.File, rec.Archive.Offset, r.TargetURI, err)
+			if r, err := archive.ReadRef(dir, rec.Archive); err != nil || r.TargetURI != url ||
+				r.Verify() != nil {
+				j.blame("F14: %s: %s is done, and its record at %s %d is %q (%v)", name, url, rec.Archive.File,
+					rec.Archive.Offset, r.TargetURI, err)
 			}
 		}
 		return nil
@@ -123,7 +132,10 @@ func uuidOf(id [16]byte) string {
 }
 
 // eachCopy calls do with the partitions that a store serves or copies.
-func eachCopy(store *storage.Memory, do func(*layout.PartState, *storereader.Partition) error) error {
+func eachCopy(
+	store *storage.Memory,
+	do func(*layout.PartState, *storereader.Partition) error,
+) error {
 	snap, err := store.Snapshot()
 	if err != nil {
 		return err
@@ -137,7 +149,10 @@ func eachCopy(store *storage.Memory, do func(*layout.PartState, *storereader.Par
 		if st.State != layout.Holder && st.State != layout.Copy {
 			continue
 		}
-		if err := do(st, &storereader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: st.Generation}}); err != nil {
+		if err := do(st, &storereader.Partition{
+			Snapshot:   snap,
+			Generation: layout.Generation{Partition: p, Number: st.Generation},
+		}); err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
 		}
 	}
@@ -164,7 +179,8 @@ func each(v *storereader.Partition, table byte, do func(key, value []byte) error
 	return nil
 }
 
-// sameCopies waits until each copy of a partition is what its holder has. The crawl has ended, so nothing changes them but what is on its way.
+// sameCopies waits until each copy of a partition is what its holder has. The crawl has ended, so
+// nothing changes them but what is on its way.
 func (s *simulation) sameCopies(within time.Duration) {
 	s.t.Helper()
 	copies := 0
@@ -181,24 +197,25 @@ func (s *simulation) compareCopies() (copies int, why string) {
 	held, at := map[crawl.Partition]map[string]string{}, map[crawl.Partition]string{}
 	for _, state := range []layout.State{layout.Holder, layout.Copy} {
 		for _, name := range s.up() {
-			err := eachCopy(s.members[name].store, func(st *layout.PartState, v *storereader.Partition) error {
-				if st.State != state {
-					return nil
-				}
-				content, err := contentOf(v)
-				p := v.Generation.Partition
-				switch {
-				case err != nil:
-				case state == layout.Holder:
-					held[p], at[p] = content, name
-				default:
-					copies++
-					if diff := firstDifference(content, held[p]); diff != "" {
-						return fmt.Errorf("the copy is not as %s has it: %s", at[p], diff)
+			err := eachCopy(s.members[name].store,
+				func(st *layout.PartState, v *storereader.Partition) error {
+					if st.State != state {
+						return nil
 					}
-				}
-				return err
-			})
+					content, err := contentOf(v)
+					p := v.Generation.Partition
+					switch {
+					case err != nil:
+					case state == layout.Holder:
+						held[p], at[p] = content, name
+					default:
+						copies++
+						if diff := firstDifference(content, held[p]); diff != "" {
+							return fmt.Errorf("the copy is not as %s has it: %s", at[p], diff)
+						}
+					}
+					return err
+				})
 			if err != nil {
 				return copies, fmt.Sprintf("I2: %s: %v", name, err)
 			}

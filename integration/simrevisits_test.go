@@ -20,16 +20,17 @@ import (
 // This file visits pages again in simulated clusters, and judges when.
 //
 //   - A page is never visited before its time, but for a completion that was lost (see excused).
-//   - None is forgotten: once all is well, each is visited again and again, within the longest interval and
-//     revisitSlack.
+//   - None is forgotten: once all is well, each is visited again and again, within the longest
+//     interval and revisitSlack.
 //   - The history of a page has all of its visits, whatever has happened to its partition.
 
-// revisitSeeds is how many seeds there are for one in which pages are visited again: every second one of these with
+// revisitSeeds is how many seeds there are for one in which pages are visited again: every second
+// one of these with
 // --recrawl adaptive and importance, the others with fixed.
 const revisitSeeds = 3
 
-// revisitSlack is how much later than its time a page may be visited when all is well: a host of eighty pages
-// takes two minutes for all of them.
+// revisitSlack is how much later than its time a page may be visited when all is well: a host of
+// eighty pages takes two minutes for all of them.
 const revisitSlack = 3 * time.Minute
 
 // simRevisits are the settings of revisits; the zero value has none.
@@ -66,9 +67,14 @@ func (a simRevisits) soonest() time.Duration {
 	return a.least
 }
 
-// version makes a page change: each at intervals of its own, from minutes to hours, and every second one answers 304
-// as long as it has not.
-func (a simRevisits) version(rw http.ResponseWriter, r *http.Request, status int, body string) (int, string) {
+// version makes a page change: each at intervals of its own, from minutes to hours, and every
+// second one answers 304 as long as it has not.
+func (a simRevisits) version(
+	rw http.ResponseWriter,
+	r *http.Request,
+	status int,
+	body string,
+) (int, string) {
 	if !a.on() || status != http.StatusOK || r.URL.Path == "/robots.txt" {
 		return status, body
 	}
@@ -86,8 +92,8 @@ func (a simRevisits) version(rw http.ResponseWriter, r *http.Request, status int
 	return status, body + "<p>" + strings.Repeat(fmt.Sprintf("words of version w%x ", version), 20)
 }
 
-// due reports whether a page could be due again when r began. The clocks of nodes are up to 2.5 % fast, and
-// times are cut where they travel.
+// due reports whether a page could be due again when r began. The clocks of nodes are up to 2.5 %
+// fast, and times are cut where they travel.
 func (j *simJudge) due(old, r *simRequest) bool {
 	return j.least > 0 && r.start.Sub(old.start) >= j.least*97/100-time.Second
 }
@@ -112,8 +118,8 @@ func (j *simJudge) living(each func(h *treeHost, page int, visits []*simRequest)
 	}
 }
 
-// revisited lets the crawl go on until each page must have been visited again, and judges that. A crawl that visits again
-// does not end.
+// revisited lets the crawl go on until each page must have been visited again, and judges that. A
+// crawl that visits again does not end.
 func (s *simulation) revisited() {
 	s.t.Helper()
 	if !s.until(10*time.Minute, func() string {
@@ -133,7 +139,8 @@ func (s *simulation) revisited() {
 		visits += len(log)
 		if last := log[len(log)-1]; last.start.Before(begin) {
 			if late++; late <= maxVerdicts {
-				s.t.Errorf("I4: %s%s is forgotten: %d visits, the last one %v ago: %v", h.name, treePath(page), len(log), time.Since(last.start), last)
+				s.t.Errorf("I4: %s%s is forgotten: %d visits, the last one %v ago: %v", h.name, treePath(page),
+					len(log), time.Since(last.start), last)
 			}
 		}
 	})
@@ -146,15 +153,16 @@ func (s *simulation) revisited() {
 	s.histories()
 }
 
-// visitsEnd plans all visits so far away that none is due for the rest of the simulation, where importance is to
-// come to rest.
+// visitsEnd plans all visits so far away that none is due for the rest of the simulation, where
+// importance is to come to rest.
 func (s *simulation) visitsEnd() {
 	s.t.Helper()
 	if !s.ranked() || s.losesCash() {
 		return
 	}
 	change := crawl.CrawlChange{Settings: map[string]json.RawMessage{
-		"recrawl-max": json.RawMessage(`"720h"`), "recrawl-interval": json.RawMessage(`"360h"`), "recrawl-min": json.RawMessage(`"360h"`)}}
+		"recrawl-max": json.RawMessage(`"720h"`), "recrawl-interval": json.RawMessage(`"360h"`),
+		"recrawl-min": json.RawMessage(`"360h"`)}}
 	s.until(time.Minute, func() string {
 		if _, err := s.members[s.up()[0]].life.ChangeCrawl(context.Background(), change); err != nil {
 			return fmt.Sprintf("changing the intervals: %v", err)
@@ -163,8 +171,8 @@ func (s *simulation) visitsEnd() {
 	})
 }
 
-// histories compares what the store knows of each page's visits with those that the web has seen. Visits whose completions
-// may have been lost need not be known.
+// histories compares what the store knows of each page's visits with those that the web has seen.
+// Visits whose completions may have been lost need not be known.
 func (s *simulation) histories() {
 	s.t.Helper()
 	known := map[string]int{}
@@ -185,7 +193,8 @@ func (s *simulation) histories() {
 		compared += min(sure, recrawl.MaxPast)
 		if got := known[s.web.url(h, page)]; got < min(sure, recrawl.MaxPast) {
 			if lost++; lost <= maxVerdicts {
-				s.t.Errorf("I4: the history of %s%s has %d visits, the web has seen %d", h.name, treePath(page), got, len(log))
+				s.t.Errorf("I4: the history of %s%s has %d visits, the web has seen %d", h.name, treePath(page),
+					got, len(log))
 			}
 		}
 	})
@@ -207,7 +216,10 @@ func historiesOf(store *storage.Memory, known map[string]int) error {
 		if st.State != layout.Holder {
 			continue
 		}
-		v := storereader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: st.Generation}}
+		v := storereader.Partition{
+			Snapshot:   snap,
+			Generation: layout.Generation{Partition: p, Number: st.Generation},
+		}
 		if err := historiesIn(&v, known); err != nil {
 			return err
 		}

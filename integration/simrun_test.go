@@ -32,7 +32,8 @@ func (s *simulation) run(faults []fault) {
 		todo = slices.Insert(todo, i, action{at, do})
 	}
 	for _, f := range faults {
-		later(f.at, func() { s.begin(f, func(d time.Duration, do func()) { later(time.Since(s.began)+d, do) }) })
+		later(f.at,
+			func() { s.begin(f, func(d time.Duration, do func()) { later(time.Since(s.began)+d, do) }) })
 	}
 	for s.react() || len(todo) > 0 || len(s.promised) > 0 {
 		if len(todo) == 0 {
@@ -50,11 +51,14 @@ func (s *simulation) run(faults []fault) {
 }
 
 // clock is the time since the seeds were given.
-func (s *simulation) clock() time.Duration { return time.Since(s.began).Round(10 * time.Millisecond) }
+func (s *simulation) clock() time.Duration {
+	return time.Since(s.began).Round(10 * time.Millisecond)
+}
 
 // note writes down what happens.
 func (s *simulation) note(format string, args ...any) {
-	s.t.Logf("%6.2fs %4d pages: %s", s.clock().Seconds(), s.web.judge.progress(), fmt.Sprintf(format, args...))
+	s.t.Logf("%6.2fs %4d pages: %s", s.clock().Seconds(), s.web.judge.progress(),
+		fmt.Sprintf(format, args...))
 }
 
 // begin lets one fault happen; after says what happens how much later.
@@ -153,16 +157,19 @@ func (s *simulation) survivable(kind faultKind, names []string) bool {
 	if kind == powerNode && s.sync {
 		return true
 	}
-	if simReplication < 2 || len(names) > 1 || time.Since(s.shaken) < 4*time.Second || len(s.cut) > 0 || len(s.force) > 0 {
+	if simReplication < 2 || len(names) > 1 || time.Since(s.shaken) < 4*time.Second ||
+		len(s.cut) > 0 || len(s.force) > 0 {
 		return false
 	}
 	up := s.up()
-	if len(up) < 2 || len(up) != len(s.those(func(m *simMember) bool { return !m.lost && (!m.gone || m.runs()) })) {
+	if len(up) < 2 ||
+		len(up) != len(s.those(func(m *simMember) bool { return !m.lost && (!m.gone || m.runs()) })) {
 		return false
 	}
 	for _, name := range up {
 		ring := s.status(name).Ring
-		if s.members[name].stopped || !ring.Converged || ring.UnderReplicated > 0 || ring.Offline > 0 || ring.Promoting > 0 {
+		if s.members[name].stopped || !ring.Converged || ring.UnderReplicated > 0 || ring.Offline > 0 ||
+			ring.Promoting > 0 {
 			return false
 		}
 	}
@@ -170,7 +177,12 @@ func (s *simulation) survivable(kind faultKind, names []string) bool {
 }
 
 // down ends a process; for a time, or for good.
-func (s *simulation) down(name string, kind faultKind, lasts time.Duration, after func(time.Duration, func())) {
+func (s *simulation) down(
+	name string,
+	kind faultKind,
+	lasts time.Duration,
+	after func(time.Duration, func()),
+) {
 	m := s.running(name)
 	if m == nil {
 		return

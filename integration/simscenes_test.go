@@ -52,7 +52,13 @@ func (p *planner) compound() {
 // read what that node stored meanwhile. In half of the cases the clock is corrected later.
 func (p *planner) wrongTimes() {
 	name := p.pick(1)[0]
-	wrong := fault{at: p.now, kind: skewClock, nodes: []string{name}, step: p.between(-12*3600, 12*3600), rate: 1}
+	wrong := fault{
+		at:    p.now,
+		kind:  skewClock,
+		nodes: []string{name},
+		step:  p.between(-12*3600, 12*3600),
+		rate:  1,
+	}
 	p.add(wrong)
 	p.now += p.between(3, 10)
 	if len(p.present) > p.least() && p.IntN(2) == 0 {
@@ -72,8 +78,13 @@ func (p *planner) wrongTimes() {
 func (p *planner) takenPlace() {
 	names := p.pick(3)
 	p.named, p.ttl = true, max(p.ttl, 2*time.Second)
-	p.add(fault{at: p.now, kind: moveNode, nodes: []string{names[2], names[1], names[0]}, to: []string{names[0], names[1], ""},
-		lasts: []time.Duration{p.between(0.3, 2), p.between(0.3, 4), p.between(4, 40)}})
+	p.add(fault{
+		at:    p.now,
+		kind:  moveNode,
+		nodes: []string{names[2], names[1], names[0]},
+		to:    []string{names[0], names[1], ""},
+		lasts: []time.Duration{p.between(0.3, 2), p.between(0.3, 4), p.between(4, 40)},
+	})
 	for range 3 {
 		p.seed(p.now+p.between(4, 15), names[1])
 	}
@@ -91,7 +102,12 @@ func (p *planner) missedThenLost() {
 		p.seed(p.now+p.between(0, f.lasts[0].Seconds()), names[1])
 	}
 	if p.IntN(2) == 0 {
-		p.add(fault{at: p.now + p.between(1, 4), kind: killNode, nodes: names[1:2], lasts: []time.Duration{p.between(0.3, 4)}})
+		p.add(fault{
+			at:    p.now + p.between(1, 4),
+			kind:  killNode,
+			nodes: names[1:2],
+			lasts: []time.Duration{p.between(0.3, 4)},
+		})
 	}
 	p.now += f.lasts[0] + p.between(-2, 4)
 	p.lossOf([]moment{acknowledged, sends}[p.IntN(2)], names[1])
@@ -153,8 +169,13 @@ func (p *planner) lossOf(on moment, victim string) {
 // late hits the holder of one of the last pages.
 func (p *planner) late() {
 	harms := []faultKind{killNode, killNode, stopNode, cutLinks}
-	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: &strike{harm: harms[p.IntN(len(harms))],
-		lasts: p.between(3, 40), on: fewLeft, count: 1 + p.IntN(12), patience: 60 * time.Second}}
+	f := fault{
+		at:    p.now,
+		kind:  strikeNode,
+		nodes: p.pick(len(p.present)),
+		strike: &strike{harm: harms[p.IntN(len(harms))],
+			lasts: p.between(3, 40), on: fewLeft, count: 1 + p.IntN(12), patience: 60 * time.Second},
+	}
 	f.lasts = []time.Duration{f.strike.lasts}
 	if p.IntN(3) == 0 && len(f.nodes) > 1 {
 		f.killed = 1 + p.IntN(len(f.nodes)-1)

@@ -79,10 +79,12 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	}
 	s.began = time.Now()
 	// An acknowledgement that comes too late is asked for again, and is then one of a duplicate.
-	if report, err := addSeed(s.members[s.names[len(s.names)-1]].life, s.web.root()); err != nil || report.Accepted+report.Duplicates != 1 {
+	if report, err := addSeed(s.members[s.names[len(s.names)-1]].life, s.web.root()); err != nil ||
+		report.Accepted+report.Duplicates != 1 {
 		t.Errorf("seeding: %+v, %v", report, err)
 	}
-	s.note("%q, %d hosts, %d pages, links of %v to %v; the web's clock is at %s", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter,
+	s.note("%q, %d hosts, %d pages, links of %v to %v; the web's clock is at %s", plan.traits(),
+		len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter,
 		s.began.Format("04:05.000"))
 	s.run(plan.faults)
 	s.calm()
@@ -134,8 +136,10 @@ func (s *simulation) converged(within time.Duration, members int) bool {
 	return s.until(within, func() string {
 		for _, name := range s.up() {
 			st := s.status(name)
-			if ok, why := s.members[name].life.Ready(); !ok || !st.Ring.Converged || st.Cluster.Members.Alive != members {
-				return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", name, ok, why, st.Ring, st.Cluster.Members)
+			if ok, why := s.members[name].life.Ready(); !ok || !st.Ring.Converged ||
+				st.Cluster.Members.Alive != members {
+				return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", name, ok, why, st.Ring,
+					st.Cluster.Members)
 			}
 		}
 		return ""
@@ -155,7 +159,8 @@ func (s *simulation) logs() {
 		for i, l := range s.members[name].lives {
 			text := l.log.String()
 			if dir != "" {
-				if err := os.WriteFile(fmt.Sprintf("%s/%s-%d.log", dir, name, i+1), []byte(text), 0o644); err != nil {
+				if err := os.WriteFile(fmt.Sprintf("%s/%s-%d.log", dir, name, i+1), []byte(text), 0o644); err !=
+					nil {
 					s.t.Error(err)
 				}
 				continue

@@ -18,8 +18,14 @@ func (s *simulation) did(kind faultKind) { s.happened[string(kind)]++ }
 // traits are what a schedule is beside its faults, for the table of shares.
 func (p schedule) traits() []string {
 	traits := []string{fmt.Sprintf("nodes at first: %d", p.first)}
-	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed, "nodes keep archives": p.warc,
-		"--recrawl fixed": p.again.mode == crawl.RecrawlFixed, "--recrawl adaptive": p.again.mode == crawl.RecrawlAdaptive} {
+	for trait, so := range map[string]bool{
+		"--sync":              p.sync,
+		"nodes have names":    p.named,
+		"all have one --join": p.listed,
+		"nodes keep archives": p.warc,
+		"--recrawl fixed":     p.again.mode == crawl.RecrawlFixed,
+		"--recrawl adaptive":  p.again.mode == crawl.RecrawlAdaptive,
+	} {
 		if so {
 			traits = append(traits, trait)
 		}
@@ -79,12 +85,16 @@ func (s *shares) report(t *testing.T) {
 			s.had[string(kind)] = 0
 		}
 	}
-	for _, kind := range slices.SortedFunc(maps.Keys(s.had), func(a, b string) int { return s.had[b] - s.had[a] }) {
-		fmt.Fprintf(&b, "%-28s %5d %5.1f %%\n", kind, s.had[kind], 100*float64(s.had[kind])/float64(max(s.seeds, 1)))
+	for _, kind := range slices.SortedFunc(maps.Keys(s.had),
+		func(a, b string) int { return s.had[b] - s.had[a] }) {
+		fmt.Fprintf(&b, "%-28s %5d %5.1f %%\n", kind, s.had[kind],
+			100*float64(s.had[kind])/float64(max(s.seeds, 1)))
 	}
 	t.Logf("of %d seeds had\n%s", s.seeds, b.String())
 }
 
 // allKinds are the faults that a seed may draw.
-var allKinds = []faultKind{joinNode, leaveNode, killNode, powerNode, loseNode, stopNode, cutLinks, slowLinks, tearLinks, giveSeed,
-	moveNode, skewClock, replaceNode, otherRun, fullDisk, fullArchive, quotaArchive, frozenDisk, slowDisk, badDisk, pauseMachine, stallLinks}
+var allKinds = []faultKind{joinNode, leaveNode, killNode, powerNode, loseNode, stopNode, cutLinks,
+	slowLinks, tearLinks, giveSeed,
+	moveNode, skewClock, replaceNode, otherRun, fullDisk, fullArchive, quotaArchive, frozenDisk,
+	slowDisk, badDisk, pauseMachine, stallLinks}

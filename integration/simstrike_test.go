@@ -33,10 +33,12 @@ type strike struct {
 type moment string
 
 const (
-	sends        moment = "sends to a peer"      // nodes[0], the next bytes of a stream are on their way
+	// nodes[0], the next bytes of a stream are on their way
+	sends        moment = "sends to a peer"
 	stores       moment = "begins to store"      // nodes[1]
 	acknowledged moment = "seed is acknowledged" // of a host that nodes[0] holds, if there is one
-	fewLeft      moment = "pages are left"       // without the spare ones; it happens to who holds one of them
+	// without the spare ones; it happens to who holds one of them
+	fewLeft moment = "pages are left"
 )
 
 func (k *strike) String() string {
@@ -176,7 +178,8 @@ func (s *simulation) lay(f fault, after func(time.Duration, func())) {
 		node = ""
 	}
 	number := s.ambush.lay(k.on, node, k.count, func() {
-		for _, name := range slowed { // a completion may wait for seconds behind other writes, as with slowDisk
+		// a completion may wait for seconds behind other writes, as with slowDisk
+		for _, name := range slowed {
 			s.troubles = append(s.troubles, trouble{name, laid, time.Now()})
 		}
 		s.strike(f, loss && s.shaken.Equal(calm), after)

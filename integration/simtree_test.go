@@ -105,8 +105,13 @@ func newTreeWeb(seed uint64) *treeWeb {
 
 // grow adds a host with a chain or a narrow tree of pages.
 func (w *treeWeb) grow(random *rand.Rand, i, size int, spare bool) {
-	h := &treeHost{name: fmt.Sprintf("h%d.%s", i, treeDomain), spare: spare, private: random.IntN(2) == 0,
-		addr: netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i%simAddrs)}), pages: make([]treePage, size)}
+	h := &treeHost{
+		name:    fmt.Sprintf("h%d.%s", i, treeDomain),
+		spare:   spare,
+		private: random.IntN(2) == 0,
+		addr:    netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i%simAddrs)}),
+		pages:   make([]treePage, size),
+	}
 	if h.private && size < treeLeast && random.IntN(4) > 0 {
 		h.delay = treeDelay
 	}
@@ -312,7 +317,10 @@ func (w *treeWeb) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
 	case h == nil:
 		m.Rcode = dns.RcodeNameError
 	case q.Qtype == dns.TypeA:
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 3600}, A: h.addr.AsSlice()}}
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 3600},
+			A:   h.addr.AsSlice(),
+		}}
 	}
 	_ = rw.WriteMsg(m) // who is gone asks again
 }

@@ -78,7 +78,8 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	// The hosts of a third of the web keep the nodes busy for half a minute, however fast the
 	// machine is: one third while nodes join, one while a node leaves, and one after that.
 	const size = 75
-	web, srv := serveSimweb(t, simweb.Config{Seed: 2, Hosts: 30, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 2, Hosts: 30, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(30 * time.Second)
@@ -117,7 +118,8 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	c.stop()
 	archived, _ := archivedPages(t, c, func(capture) bool { return true })
 	sameSet(t, "archived", archived, reachable(web))
-	t.Logf("%d pages; %d when two had joined, %d when one had left, which took %v; smallest gap %v", report.Pages, atJoin, atLeave, left.Round(time.Millisecond), report.SmallestGap)
+	t.Logf("%d pages; %d when two had joined, %d when one had left, which took %v; smallest gap %v",
+		report.Pages, atJoin, atLeave, left.Round(time.Millisecond), report.SmallestGap)
 }
 
 // reachable returns the URLs that a correct crawl requests.
@@ -154,7 +156,14 @@ func TestKillAllAndStartAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 
 	var log trail
-	web, srv := serveSimweb(t, simweb.Config{Seed: seed, Hosts: 40, PagesPerHost: 60, Skew: -1, Delay: delay, OnRequest: log.note}.Quirky())
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         seed,
+		Hosts:        40,
+		PagesPerHost: 60,
+		Skew:         -1,
+		Delay:        delay,
+		OnRequest:    log.note,
+	}.Quirky())
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(30 * time.Second)
@@ -179,7 +188,8 @@ func TestKillAllAndStartAgain(t *testing.T) {
 		}
 		return ""
 	})
-	t.Logf("the first request came %v after the kill", log.firstSince(killed).Sub(killed).Round(time.Millisecond))
+	t.Logf("the first request came %v after the kill",
+		log.firstSince(killed).Sub(killed).Round(time.Millisecond))
 	c.finished(4 * time.Minute)
 
 	report := web.Report()
@@ -190,7 +200,8 @@ func TestKillAllAndStartAgain(t *testing.T) {
 	c.stop()
 	archived, _ := archivedPages(t, c, func(capture) bool { return true })
 	sameSet(t, "archived", archived, reachable(web))
-	t.Logf("%d pages, %d fetched twice, smallest gap %v", report.Pages, report.Duplicates, report.SmallestGap)
+	t.Logf("%d pages, %d fetched twice, smallest gap %v", report.Pages, report.Duplicates,
+		report.SmallestGap)
 }
 
 // One node and five archive the same set of pages.
@@ -201,13 +212,15 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 	var sets [][]string
 	for _, count := range []int{1, 5} {
 		var who whois
-		web, srv := serveSimweb(t, simweb.Config{Seed: 4, Hosts: 30, PagesPerHost: 30, Delay: delay, Who: who.name}.Quirky())
+		web, srv := serveSimweb(t,
+			simweb.Config{Seed: 4, Hosts: 30, PagesPerHost: 30, Delay: delay, Who: who.name}.Quirky())
 		c := simCluster(t, srv, delay)
 		c.addReady(count)
 		for _, n := range c.nodes {
 			who.add(n)
 		}
-		c.converged(4 * time.Minute) // five nodes under the race detector share two processors with other tests
+		// five nodes under the race detector share two processors with other tests
+		c.converged(4 * time.Minute)
 		c.nodes[count-1].seed(web.Seeds()...)
 		c.finished(4 * time.Minute)
 		report := web.Report()
@@ -267,7 +280,8 @@ func TestStatusWhileCrawling(t *testing.T) {
 	during := web.Progress()
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
-	t.Logf("/status: %d requests up to page %d, median %v, p99 %v", len(took), during, took[len(took)/2], p99)
+	t.Logf("/status: %d requests up to page %d, median %v, p99 %v", len(took), during,
+		took[len(took)/2], p99)
 	// The figure above is the measurement. The bound only catches a status that
 	// waits for something: this machine also runs the nodes, the web and perhaps
 	// the race detector.

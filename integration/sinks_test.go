@@ -17,10 +17,12 @@ import (
 	"crawlnode/simweb"
 )
 
-var sinkRestarts = flag.Int("sinkrestarts", 1, "how often TestSinksUnderKills stops the message server, and kills a node meanwhile")
+var sinkRestarts = flag.Int("sinkrestarts", 1,
+	"how often TestSinksUnderKills stops the message server, and kills a node meanwhile")
 
-// TestSinksUnderKills sends the results of three nodes to a message server, which is stopped for a while, and kills a node and starts
-// it again. Each page that was answered arrives, and repeats are counted.
+// TestSinksUnderKills sends the results of three nodes to a message server, which is stopped for a
+// while, and kills a node and starts it again. Each page that was answered arrives, and repeats are
+// counted.
 func TestSinksUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -39,7 +41,8 @@ type queue interface {
 // sinkUnderKills allows so many repeats for each restart.
 func sinkUnderKills(t *testing.T, sink string, queue queue, repeats int) {
 	t.Helper()
-	delay, config := 50*time.Millisecond, simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1}
+	delay, config := 50*time.Millisecond,
+		simweb.Config{Seed: 97, Hosts: 18, PagesPerHost: 20, Skew: -1}
 	if *sinkRestarts > 1 {
 		delay, config.PagesPerHost = 500*time.Millisecond, 30**sinkRestarts
 	}
@@ -86,10 +89,13 @@ func sinkUnderKills(t *testing.T, sink string, queue queue, repeats int) {
 			twice++
 		}
 	}
-	if twice > repeats**sinkRestarts { // what the kill repeats: visits under way, and lines since the last cursor
+	// what the kill repeats: visits under way, and lines since the last cursor
+	if twice > repeats**sinkRestarts {
 		t.Errorf("%d pages arrived twice", twice)
 	}
-	t.Logf("%d restarts of a node and of the server: %d pages, %d missing, %d arrived more than once, %d messages, load %s", *sinkRestarts, len(pages), missing, twice, queue.stored(), loadAverage())
+	t.Logf("%d restarts of a node and of the server: %d pages, %d missing, "+
+		"%d arrived more than once, %d messages, load %s",
+		*sinkRestarts, len(pages), missing, twice, queue.stored(), loadAverage())
 }
 
 // sinkFails waits until the node says that its sink takes nothing.
@@ -100,7 +106,8 @@ func (n *node) sinkFails() {
 		if err := n.decode("/status", &s); err != nil {
 			return err.Error()
 		}
-		if len(s.Output.Sinks) != 1 || s.Output.Sinks[0].ErrorsTotal == 0 || s.Output.Sinks[0].Error == nil {
+		if len(s.Output.Sinks) != 1 || s.Output.Sinks[0].ErrorsTotal == 0 ||
+			s.Output.Sinks[0].Error == nil {
 			return fmt.Sprintf("sinks %+v", s.Output.Sinks)
 		}
 		return ""
@@ -123,7 +130,8 @@ func newMessageServer(t *testing.T) *messageServer {
 	m.start()
 	t.Cleanup(func() { m.stop() })
 	m.use(func(ctx context.Context, js jetstream.JetStream) error {
-		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PAGES", Subjects: []string{"crawl.pages"}})
+		_, err := js.CreateStream(ctx,
+			jetstream.StreamConfig{Name: "PAGES", Subjects: []string{"crawl.pages"}})
 		return err
 	})
 	return m
@@ -131,7 +139,14 @@ func newMessageServer(t *testing.T) *messageServer {
 
 func (m *messageServer) start() {
 	m.t.Helper()
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: m.port, JetStream: true, StoreDir: m.dir, NoSigs: true, NoLog: true})
+	srv, err := server.NewServer(&server.Options{
+		Host:      "127.0.0.1",
+		Port:      m.port,
+		JetStream: true,
+		StoreDir:  m.dir,
+		NoSigs:    true,
+		NoLog:     true,
+	})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -9,14 +9,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestKafkaSinkUnderKills is TestSinksUnderKills with Kafka's protocol, for as many restarts as -sinkrestarts says.
+// TestKafkaSinkUnderKills is TestSinksUnderKills with Kafka's protocol, for as many restarts as
+// -sinkrestarts says.
 func TestKafkaSinkUnderKills(t *testing.T) {
 	onRequest(t, *sinkRestarts >= 2, "a long run; run with -sinkrestarts 20")
 	needsProcesses(t)
 	b := &broker{t: t, dir: t.TempDir(), port: freePort(t)}
 	b.start()
 	t.Cleanup(b.stop)
-	sinkUnderKills(t, "kafka://"+b.cluster.ListenAddrs()[0]+"/pages", b, 3*500) // a batch of each node: one that was on its way comes again
+	// a batch of each node: one that was on its way comes again
+	sinkUnderKills(t, "kafka://"+b.cluster.ListenAddrs()[0]+"/pages", b, 3*500)
 }
 
 // broker speaks Kafka's protocol, and keeps what it has acknowledged on disk.
@@ -30,7 +32,8 @@ type broker struct {
 func (b *broker) start() {
 	b.t.Helper()
 	var err error
-	if b.cluster, err = kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(b.port), kfake.DataDir(b.dir), kfake.SyncWrites(), kfake.SeedTopics(4, "pages")); err != nil {
+	if b.cluster, err = kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(b.port),
+		kfake.DataDir(b.dir), kfake.SyncWrites(), kfake.SeedTopics(4, "pages")); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -48,7 +51,8 @@ func (b *broker) stored() (n uint64) {
 // read returns all messages.
 func (b *broker) read(t *testing.T) (lines [][]byte) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.cluster.ListenAddrs()...), kgo.ConsumeTopics("pages"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.cluster.ListenAddrs()...),
+		kgo.ConsumeTopics("pages"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,14 +45,15 @@ type sites struct {
 	log string
 }
 
-// startSites starts nginx on port 80 of an unused loopback address, and dnsmasq on a free port. It serves the real sites and
-// the ones that are given.
+// startSites starts nginx on port 80 of an unused loopback address, and dnsmasq on a free port. It
+// serves the real sites and the ones that are given.
 func startSites(t *testing.T, more ...site) *sites {
 	t.Helper()
 	return serveSites(t, append(readManifest(t), more...))
 }
 
-// serveSites is startSites with these sites alone. One that has an address is served there, and nowhere else.
+// serveSites is startSites with these sites alone. One that has an address is served there, and
+// nowhere else.
 func serveSites(t *testing.T, all []site) *sites {
 	t.Helper()
 	needsPrograms(t, "nginx", "dnsmasq")
@@ -76,8 +77,10 @@ func serveSites(t *testing.T, all []site) *sites {
 	nginx := spawn(t, "nginx", filepath.Join(dir, "nginx.log"), "nginx", "-p", dir, "-c", conf)
 	port := freePort(t)
 	s.dns = fmt.Sprint("127.0.0.1:", port)
-	dnsmasq := spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"), append(names, "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
-		"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces", fmt.Sprint("--port=", port), "--local-ttl=300")...)
+	dnsmasq := spawn(t, "dnsmasq", filepath.Join(dir, "dnsmasq.log"),
+		append(names, "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
+			"--no-hosts", "--user=", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces",
+			fmt.Sprint("--port=", port), "--local-ttl=300")...)
 	for _, server := range []struct {
 		p    *process
 		addr string
@@ -109,7 +112,9 @@ func freeAddress(t *testing.T) string {
 		last = err
 	}
 	if errors.Is(last, syscall.EACCES) {
-		unable(t, "needs root, or `sysctl net.ipv4.ip_unprivileged_port_start=80`: it serves sites at port 80: %v", last)
+		unable(t,
+			"needs root, or `sysctl net.ipv4.ip_unprivileged_port_start=80`: it serves sites at port 80: %v",
+			last)
 	}
 	t.Fatalf("%v: something holds port 80 on all addresses; stop it", last)
 	return ""
@@ -134,7 +139,8 @@ http {
   client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 `, dir, user, s.log, walker)
 	for _, site := range s.all {
-		fmt.Fprintf(&b, "  server { listen %s:80; server_name %s; root %s; }\n", site.ip, site.host(), site.Docroot)
+		fmt.Fprintf(&b, "  server { listen %s:80; server_name %s; root %s; }\n", site.ip, site.host(),
+			site.Docroot)
 	}
 	return b.String() + "}\n"
 }
@@ -156,12 +162,14 @@ func readManifest(t *testing.T) []site {
 // than the list was made from, an independent walk makes a new list, and the log reports it.
 func (s *sites) list(t *testing.T, site *site) []string {
 	t.Helper()
-	version, err := exec.Command("dpkg-query", "-W", "-f", "${Package}_${Version}", site.Package).Output()
+	version, err := exec.Command("dpkg-query", "-W", "-f", "${Package}_${Version}",
+		site.Package).Output()
 	if err != nil {
 		t.Fatalf("which version of %s is installed: %v", site.Package, err)
 	}
 	if !strings.HasPrefix(site.Deb, string(version)+"_") {
-		t.Logf("%s is installed, the list of pages is of %s: walking the site for a new one", version, site.Deb)
+		t.Logf("%s is installed, the list of pages is of %s: walking the site for a new one", version,
+			site.Deb)
 		return s.walk(t, site, rfc3986)
 	}
 	f, err := os.Open(filepath.Join("testdata/sites", site.Name+".urls.gz"))
@@ -235,7 +243,14 @@ func (s *sites) arrivals(t *testing.T) []arrival {
 		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Fatalf("line of nginx's log: %q: %v", lines.Text(), err)
 		}
-		all = append(all, arrival{host: fields[2], status: code, remote: fields[4], uri: fields[6], start: end - took, end: end})
+		all = append(all, arrival{
+			host:   fields[2],
+			status: code,
+			remote: fields[4],
+			uri:    fields[6],
+			start:  end - took,
+			end:    end,
+		})
 	}
 }
 
@@ -278,5 +293,8 @@ func judgePoliteness(t *testing.T, all []arrival, delay time.Duration) time.Dura
 
 // httpClient returns a client for the sites that needs no name server.
 func (s *sites) httpClient() *http.Client {
-	return &http.Client{Timeout: client.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Timeout:       client.Timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }

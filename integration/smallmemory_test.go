@@ -16,8 +16,10 @@ import (
 //
 //	go test ./integration -count=1 -timeout 20m -v -run '^TestSmallMemory$' -smallmemory 1000000
 var (
-	smallMemoryURLs = flag.Int("smallmemory", 0, "run TestSmallMemory with this many queued URLs, on a fiftieth as many hosts")
-	smallMemoryTime = flag.Duration("smallmemory.time", 90*time.Second, "how long TestSmallMemory lets the node crawl")
+	smallMemoryURLs = flag.Int("smallmemory", 0,
+		"run TestSmallMemory with this many queued URLs, on a fiftieth as many hosts")
+	smallMemoryTime = flag.Duration("smallmemory.time", 90*time.Second,
+		"how long TestSmallMemory lets the node crawl")
 )
 
 // The limit of the group of processes, and for how long the node may fetch nothing.
@@ -51,7 +53,8 @@ func TestSmallMemory(t *testing.T) {
 	for time.Since(began) < first+*smallMemoryTime {
 		select {
 		case <-n.done:
-			t.Fatalf("the node ended: %v, %d kills for want of memory\n%s", n.err, group.kills(), tail(n.log, 20))
+			t.Fatalf("the node ended: %v, %d kills for want of memory\n%s", n.err, group.kills(),
+				tail(n.log, 20))
 		case <-time.After(100 * time.Millisecond): // a sampling interval
 		}
 		if now := r.web.pages.Load(); now > pages {
@@ -63,9 +66,12 @@ func TestSmallMemory(t *testing.T) {
 	n.signal(syscall.SIGTERM)
 	n.exit(t, time.Minute)
 
-	benchRow(t, "g: --memory 128MiB with a million queued URLs in a group of 256 MiB: no kill, no stall",
-		"%d queued, %s: %d kills, longest time without a page %.1f s, %.0f pages/s, RssAnon at most %d MiB, most in the group %d MiB, first request after %.1f s",
-		r.total(), group.version, group.kills(), longest.Seconds(), float64(fetched)/smallMemoryTime.Seconds(), anon>>20, group.most()>>20, first.Seconds())
+	benchRow(t,
+		"g: --memory 128MiB with a million queued URLs in a group of 256 MiB: no kill, no stall",
+		"%d queued, %s: %d kills, longest time without a page %.1f s, %.0f pages/s, "+
+			"RssAnon at most %d MiB, most in the group %d MiB, first request after %.1f s",
+		r.total(), group.version, group.kills(), longest.Seconds(),
+		float64(fetched)/smallMemoryTime.Seconds(), anon>>20, group.most()>>20, first.Seconds())
 	if kills := group.kills(); kills > 0 {
 		t.Errorf("%d kills for want of memory", kills)
 	}
@@ -86,15 +92,20 @@ type memoryGroup struct {
 func newMemoryGroup(t *testing.T, limit int64) *memoryGroup {
 	t.Helper()
 	g := &memoryGroup{t: t, version: "cgroup v1"}
-	root, limits := "/sys/fs/cgroup/memory", map[string]string{"memory.limit_in_bytes": strconv.FormatInt(limit, 10)}
-	if controllers, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil && strings.Contains(string(controllers), "memory") {
+	root, limits := "/sys/fs/cgroup/memory", map[string]string{
+		"memory.limit_in_bytes": strconv.FormatInt(limit, 10),
+	}
+	if controllers, err := os.ReadFile("/sys/fs/cgroup/cgroup.controllers"); err == nil &&
+		strings.Contains(string(controllers), "memory") {
 		g.version, root = "cgroup v2", "/sys/fs/cgroup"
 		limits = map[string]string{"memory.max": strconv.FormatInt(limit, 10), "memory.swap.max": "0"}
-		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0o644) // it may stand there already
+		// it may stand there already
+		_ = os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+memory"), 0o644)
 	}
 	g.dir = filepath.Join(root, fmt.Sprint("crawlnode-test-", os.Getpid()))
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
-		t.Fatalf("no control group for memory can be made here: %v; run as root, where %s is writable", err, root)
+		t.Fatalf("no control group for memory can be made here: %v; run as root, where %s is writable",
+			err, root)
 	}
 	t.Cleanup(func() {
 		if err := os.Remove(g.dir); err != nil {

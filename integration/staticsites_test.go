@@ -13,9 +13,11 @@ import (
 	"crawlnode/crawl"
 )
 
-var withStatic = flag.Bool("static", false, "crawl real static documentation with --render off and with auto, and append the figures to docs/results/rendering.md (TestStaticSites)")
+var withStatic = flag.Bool("static", false, "crawl real static documentation with --render off "+
+	"and with auto, and append the figures to docs/results/rendering.md (TestStaticSites)")
 
-// scriptedSites are those beside the list of testdata/sites whose pages have scripts. They are crawled where they are installed.
+// scriptedSites are those beside the list of testdata/sites whose pages have scripts. They are
+// crawled where they are installed.
 var scriptedSites = []site{
 	{Name: "fish", Docroot: "/usr/share/doc/fish", Start: "/index.html"},
 	{Name: "node", Docroot: "/usr/share/doc/nodejs", Start: "/api/index.html"},
@@ -39,8 +41,8 @@ type staticCrawl struct {
 	node, browser             time.Duration
 }
 
-// TestStaticSites crawls more than 1,000 pages of real documentation, which need no browser: --render auto shows one in a hundred
-// at most to it, and finds the same pages as off does.
+// TestStaticSites crawls more than 1,000 pages of real documentation, which need no browser:
+// --render auto shows one in a hundred at most to it, and finds the same pages as off does.
 func TestStaticSites(t *testing.T) {
 	onRequest(t, *withStatic,
 		"four crawls of real sites take minutes: run it with -static, as make nightly does")
@@ -57,10 +59,12 @@ func TestStaticSites(t *testing.T) {
 		o, a := crawlStatic(t, s, crawl.RenderOff), crawlStatic(t, s, crawl.RenderAuto)
 		t.Logf("round %d: off %+v; auto %+v", round, o, a)
 		if o.pages != a.pages || o.rendered > 0 || o.browser > 0 {
-			t.Errorf("off: %d pages, %d of them rendered, %v of a browser; auto: %d", o.pages, o.rendered, o.browser, a.pages)
+			t.Errorf("off: %d pages, %d of them rendered, %v of a browser; auto: %d", o.pages, o.rendered,
+				o.browser, a.pages)
 		}
 		if a.pages < 1000 || a.scripted < 100 || a.rendered*100 > a.pages {
-			t.Errorf("%d pages, %d with scripts, %d rendered: %q", a.pages, a.scripted, a.rendered, a.reasons)
+			t.Errorf("%d pages, %d with scripts, %d rendered: %q", a.pages, a.scripted, a.rendered,
+				a.reasons)
 		}
 		if round == 0 || o.node < off.node {
 			off = o
@@ -73,15 +77,19 @@ func TestStaticSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	appendResult(t, "rendering.md", staticHead, fmt.Sprintf("%d | %d | %d | %d | %.2f | %.1f | %.1f | %.1f | %s | %s |", len(s.all), auto.pages, auto.scripted, auto.rendered,
-		100*float64(auto.rendered)/float64(auto.pages), off.node.Seconds(), auto.node.Seconds(), auto.browser.Seconds(), strings.Fields(string(load))[0], strings.Join(auto.reasons, "; ")))
+	appendResult(t, "rendering.md", staticHead, fmt.Sprintf(
+		"%d | %d | %d | %d | %.2f | %.1f | %.1f | %.1f | %s | %s |", len(s.all), auto.pages,
+		auto.scripted, auto.rendered,
+		100*float64(auto.rendered)/float64(auto.pages), off.node.Seconds(), auto.node.Seconds(),
+		auto.browser.Seconds(), strings.Fields(string(load))[0], strings.Join(auto.reasons, "; ")))
 }
 
 // crawlStatic crawls the sites with one new node.
 func crawlStatic(t *testing.T, s *sites, mode string) (r staticCrawl) {
 	t.Helper()
 	before := len(s.arrivals(t))
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay", "0", "--partitions", "512", "--render", mode)
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--ip-delay",
+		"0", "--partitions", "512", "--render", mode)
 	c.addReady(1)
 	n := c.nodes[0]
 	browser := watchBrowser(t, n)
@@ -89,8 +97,10 @@ func crawlStatic(t *testing.T, s *sites, mode string) (r staticCrawl) {
 	for i := range s.all {
 		seeds = append(seeds, s.all[i].start())
 	}
-	for i := range s.all { // only forms lead to the pages that search, and these seem to need a browser
-		if u := strings.TrimSuffix(s.all[i].start(), "index.html") + "search.html"; s.all[i].Name == "policy" || s.all[i].Name == "fish" {
+	// only forms lead to the pages that search, and these seem to need a browser
+	for i := range s.all {
+		if u := strings.TrimSuffix(s.all[i].start(), "index.html") +
+			"search.html"; s.all[i].Name == "policy" || s.all[i].Name == "fish" {
 			seeds = append(seeds, u)
 		}
 	}
@@ -136,8 +146,8 @@ func crawlStatic(t *testing.T, s *sites, mode string) (r staticCrawl) {
 	return r
 }
 
-// watchBrowser adds up the processor time of the processes of a node's browser until its result is called. Some end before: they are looked at
-// often.
+// watchBrowser adds up the processor time of the processes of a node's browser until its result is
+// called. Some end before: they are looked at often.
 func watchBrowser(t *testing.T, n *node) (used func() time.Duration) {
 	t.Helper()
 	most := map[int]time.Duration{}

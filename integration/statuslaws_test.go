@@ -19,7 +19,8 @@ import (
 )
 
 // waitingText is how a bottleneck tells of waiting hosts.
-var waitingText = regexp.MustCompile(`(\d+|one) hosts? with queued URLs waits? for (?:their|its) delay, (\d+) (?:is|are) in flight`)
+var waitingText = regexp.MustCompile(
+	`(\d+|one) hosts? with queued URLs waits? for (?:their|its) delay, (\d+) (?:is|are) in flight`)
 
 // brokenLaws lists how the figures of a status contradict each other. They are what any reader may
 // expect of a document in which parts add up to sums and words agree with numbers.
@@ -29,9 +30,14 @@ func brokenLaws(s *crawl.Status) (broken []string) {
 			broken = append(broken, fmt.Sprintf(format, args...))
 		}
 	}
-	for what, r := range map[string]crawl.Rate{"pages": s.Throughput.PagesPerSecond, "bytes": s.Throughput.BytesInPerSecond} {
-		law(r.Peak >= r.Now && r.Peak >= r.Avg1m && r.Peak >= r.Avg, "%s: a speed is above the peak: %+v", what, r)
-		law(r.Now >= 0 && r.Avg1m >= 0 && r.Avg >= 0 && !math.IsInf(r.Peak, 0) && !math.IsNaN(r.Peak), "%s: %+v", what, r)
+	for what, r := range map[string]crawl.Rate{
+		"pages": s.Throughput.PagesPerSecond,
+		"bytes": s.Throughput.BytesInPerSecond,
+	} {
+		law(r.Peak >= r.Now && r.Peak >= r.Avg1m && r.Peak >= r.Avg, "%s: a speed is above the peak: %+v",
+			what, r)
+		law(r.Now >= 0 && r.Avg1m >= 0 && r.Avg >= 0 && !math.IsInf(r.Peak, 0) && !math.IsNaN(r.Peak),
+			"%s: %+v", what, r)
 	}
 	lawsOfNodes(s, law)
 	lawsOfWork(s, law)
@@ -89,17 +95,28 @@ func lawsOfNodes(s *crawl.Status, law func(bool, string, ...any)) {
 		if n.AgeSeconds == nil {
 			continue // never heard of
 		}
-		silent := *n.AgeSeconds >= nodestatus.StaleAfter.Seconds() || n.State == crawl.NodeLeft || n.State == crawl.NodeFailed
-		law(!silent || *n.PagesPerSecond == 0 && *n.Fetchers.Busy == 0, "%s is %s and fetches %v a second", n.Name, n.State, *n.PagesPerSecond)
+		silent := *n.AgeSeconds >= nodestatus.StaleAfter.Seconds() || n.State == crawl.NodeLeft ||
+			n.State == crawl.NodeFailed
+		law(!silent || *n.PagesPerSecond == 0 && *n.Fetchers.Busy == 0,
+			"%s is %s and fetches %v a second", n.Name, n.State, *n.PagesPerSecond)
 		pages, queued, busy = pages+*n.PagesTotal, queued+*n.Queued, busy+int64(*n.Fetchers.Busy)
 		speed += *n.PagesPerSecond
 		held += *n.Partitions.Held
 	}
-	law(pages == s.Throughput.PagesTotal, "the nodes have %d pages, all %d", pages, s.Throughput.PagesTotal)
+	law(pages == s.Throughput.PagesTotal, "the nodes have %d pages, all %d", pages,
+		s.Throughput.PagesTotal)
 	law(queued == s.Frontier.Queued, "the nodes have queued %d, all %d", queued, s.Frontier.Queued)
-	law(math.Abs(speed-s.Throughput.PagesPerSecond.Now) < 1e-6, "the nodes fetch %v a second, all %v", speed, s.Throughput.PagesPerSecond.Now)
-	law(busy <= s.Frontier.InFlight, "%d fetchers are busy with %d pages in flight", busy, s.Frontier.InFlight)
-	want := crawl.MemberCounts{Alive: alive, Suspect: suspect, Draining: draining, Left: left, Failed: failed}
+	law(math.Abs(speed-s.Throughput.PagesPerSecond.Now) < 1e-6, "the nodes fetch %v a second, all %v",
+		speed, s.Throughput.PagesPerSecond.Now)
+	law(busy <= s.Frontier.InFlight, "%d fetchers are busy with %d pages in flight", busy,
+		s.Frontier.InFlight)
+	want := crawl.MemberCounts{
+		Alive:    alive,
+		Suspect:  suspect,
+		Draining: draining,
+		Left:     left,
+		Failed:   failed,
+	}
 	law(s.Cluster.Members == want, "members %+v of the nodes %+v", s.Cluster.Members, want)
 }
 
@@ -114,21 +131,30 @@ func lawsOfWork(s *crawl.Status, law func(bool, string, ...any)) {
 	if m := waitingText.FindStringSubmatch(s.Bottleneck.Message); m != nil {
 		waiting, _ := strconv.ParseInt(strings.Replace(m[1], "one", "1", 1), 10, 64)
 		flying, _ := strconv.ParseInt(m[2], 10, 64)
-		law(waiting == h.Waiting && flying == f.InFlight, "%q beside %d waiting, %d in flight", m[0], h.Waiting, f.InFlight)
+		law(waiting == h.Waiting && flying == f.InFlight, "%q beside %d waiting, %d in flight", m[0],
+			h.Waiting, f.InFlight)
 	}
 	machine := []string{crawl.BottleneckCPU, crawl.BottleneckIndex, crawl.BottleneckRender}
-	law(!slices.Contains(machine, s.Bottleneck.Cause) || h.Ready > 0 || h.Waiting <= h.InFlight+h.OverShare,
-		"%s is named while no host is ready and %d wait (%d in flight)", s.Bottleneck.Cause, h.Waiting, h.InFlight)
+	law(!slices.Contains(machine, s.Bottleneck.Cause) || h.Ready > 0 ||
+		h.Waiting <= h.InFlight+h.OverShare,
+		"%s is named while no host is ready and %d wait (%d in flight)", s.Bottleneck.Cause, h.Waiting,
+		h.InFlight)
 	e, c := &s.Fetch, s.Fetch.ErrorsByCategory
-	law(e.ErrorsTotal == c.DNS+c.Connect+c.TLS+c.Timeout+c.Protocol+c.Truncated+c.BlockedAddress+c.Other+c.Proxy, "errors %d are not %+v", e.ErrorsTotal, c)
+	law(e.ErrorsTotal == c.DNS+c.Connect+c.TLS+c.Timeout+c.Protocol+c.Truncated+c.BlockedAddress+
+		c.Other+c.Proxy, "errors %d are not %+v", e.ErrorsTotal, c)
 	stands := s.Crawl.State == crawl.CrawlFinished || s.Crawl.State == crawl.CrawlIdle
-	law(!stands || s.Throughput.PagesPerSecond.Now == 0 && s.Output.RecordsPerSecond == 0, "%s, at %v pages a second", s.Crawl.State, s.Throughput.PagesPerSecond.Now)
-	law((s.Crawl.State == crawl.CrawlFinished) == (s.Crawl.FinishReason != nil), "%s, and the reason is %v", s.Crawl.State, s.Crawl.FinishReason)
+	law(!stands || s.Throughput.PagesPerSecond.Now == 0 && s.Output.RecordsPerSecond == 0,
+		"%s, at %v pages a second", s.Crawl.State, s.Throughput.PagesPerSecond.Now)
+	law((s.Crawl.State == crawl.CrawlFinished) == (s.Crawl.FinishReason != nil),
+		"%s, and the reason is %v", s.Crawl.State, s.Crawl.FinishReason)
 	if s.Crawl.State == crawl.CrawlFinished {
-		law(s.Bottleneck.Cause == crawl.BottleneckNone && strings.Contains(s.Bottleneck.Message, "has ended"), "the crawl has ended, and %+v", s.Bottleneck)
+		law(s.Bottleneck.Cause == crawl.BottleneckNone &&
+			strings.Contains(s.Bottleneck.Message, "has ended"),
+			"the crawl has ended, and %+v", s.Bottleneck)
 	}
 	if s.Crawl.State == crawl.CrawlPaused {
-		law(s.Bottleneck.Cause == crawl.BottleneckNone || f.Queued == 0, "the crawl is paused, and %+v", s.Bottleneck)
+		law(s.Bottleneck.Cause == crawl.BottleneckNone || f.Queued == 0, "the crawl is paused, and %+v",
+			s.Bottleneck)
 	}
 }
 
@@ -146,10 +172,14 @@ func lawsOfHealth(s *crawl.Status, law func(bool, string, ...any)) {
 	}
 	law(h.Level == level, "%s of %d reasons that are %s", h.Level, len(h.Reasons), level)
 	r := &s.Ring
-	law(r.Served <= r.Partitions && r.UnderReplicated <= r.Partitions, "%d and %d of %d partitions", r.Served, r.UnderReplicated, r.Partitions)
-	law(!r.Converged || r.Served == r.Partitions, "converged, with %d of %d served", r.Served, r.Partitions)
-	law(r.Handoff.PartitionsDone <= r.Handoff.PartitionsTotal && r.Repair.PartitionsDone <= r.Repair.PartitionsTotal, "%+v, %+v", r.Handoff, r.Repair)
-	law(s.Cluster.Message != "" && s.Crawl.Message != "" && s.Bottleneck.Message != "", "a sentence is missing")
+	law(r.Served <= r.Partitions && r.UnderReplicated <= r.Partitions, "%d and %d of %d partitions",
+		r.Served, r.UnderReplicated, r.Partitions)
+	law(!r.Converged || r.Served == r.Partitions, "converged, with %d of %d served", r.Served,
+		r.Partitions)
+	law(r.Handoff.PartitionsDone <= r.Handoff.PartitionsTotal &&
+		r.Repair.PartitionsDone <= r.Repair.PartitionsTotal, "%+v, %+v", r.Handoff, r.Repair)
+	law(s.Cluster.Message != "" && s.Crawl.Message != "" && s.Bottleneck.Message != "",
+		"a sentence is missing")
 }
 
 // drawnPicture is a moment of a cluster as chance makes it: figures need no cause, they must agree.
@@ -157,15 +187,37 @@ func drawnPicture(r *rand.Rand) nodestatus.Picture {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	began := now.Add(-time.Duration(r.IntN(1e6)) * time.Millisecond)
 	chance := func(n int) bool { return r.IntN(n) == 0 }
-	states := []string{crawl.CrawlRunning, crawl.CrawlRunning, crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlFinished}
-	doc := &crawldoc.Document{Version: 3, State: states[r.IntN(len(states))], Started: &began, RunSince: &began}
+	states := []string{crawl.CrawlRunning, crawl.CrawlRunning, crawl.CrawlRunning, crawl.CrawlPaused,
+		crawl.CrawlFinished}
+	doc := &crawldoc.Document{
+		Version:  3,
+		State:    states[r.IntN(len(states))],
+		Started:  &began,
+		RunSince: &began,
+	}
 	if doc.State == crawl.CrawlFinished {
 		doc.Reason, doc.Ended = crawl.FinishMaxPages, &now
 	}
-	p := nodestatus.Picture{Now: now, Self: "id-0", Name: "n0", Joined: true, Doc: doc, View: 5, Total: 64, Factor: 2, Since: began}
+	p := nodestatus.Picture{
+		Now:    now,
+		Self:   "id-0",
+		Name:   "n0",
+		Joined: true,
+		Doc:    doc,
+		View:   5,
+		Total:  64,
+		Factor: 2,
+		Since:  began,
+	}
 	p.Rates.Pages = crawl.Rate{Now: r.Float64(), Avg1m: 50 * r.Float64(), Peak: 40 * r.Float64()}
 	for i := range 1 + r.IntN(4) {
-		n := nodestatus.Node{Heard: true, State: crawl.NodeAlive, Counts: true, Held: make([]byte, 8), Boot: 1}
+		n := nodestatus.Node{
+			Heard:  true,
+			State:  crawl.NodeAlive,
+			Counts: true,
+			Held:   make([]byte, 8),
+			Boot:   1,
+		}
 		b := &n.Block
 		b.View, b.Boot = 5, 1
 		if i > 0 {
@@ -196,22 +248,42 @@ func drawnPicture(r *rand.Rand) nodestatus.Picture {
 		}
 		queued := b.Counters.QueuedTotal()
 		b.InFlight = int64(open)
-		b.Hosts = crawl.HostCounts{InFlight: int64(open), Ready: int64(r.IntN(4) * r.IntN(30)), Waiting: int64(r.IntN(50)),
-			Backoff: int64(r.IntN(4)), Frozen: int64(r.IntN(2)), OverShare: int64(r.IntN(2) * r.IntN(9))}
-		b.Load = &crawl.NodeLoad{CPU: r.Float64(), Machine: r.Float64(), Processors: 2, DiskWait: r.Float64(),
-			FetchOff: chance(9), Lookups: r.IntN(2) * r.IntN(30)}
+		b.Hosts = crawl.HostCounts{
+			InFlight:  int64(open),
+			Ready:     int64(r.IntN(4) * r.IntN(30)),
+			Waiting:   int64(r.IntN(50)),
+			Backoff:   int64(r.IntN(4)),
+			Frozen:    int64(r.IntN(2)),
+			OverShare: int64(r.IntN(2) * r.IntN(9)),
+		}
+		b.Load = &crawl.NodeLoad{
+			CPU:        r.Float64(),
+			Machine:    r.Float64(),
+			Processors: 2,
+			DiskWait:   r.Float64(),
+			FetchOff:   chance(9),
+			Lookups:    r.IntN(2) * r.IntN(30),
+		}
 		b.Handoff.Active = chance(8)
 		b.UnderReplicated = r.IntN(2) * r.IntN(10)
 		b.Peaks.Pages = 60 * r.Float64()
 		if chance(8) {
-			b.Reasons = append(b.Reasons, crawl.HealthReason{Code: crawl.ReasonLowDisk, Message: "the disk is low", Since: began})
+			b.Reasons = append(b.Reasons,
+				crawl.HealthReason{Code: crawl.ReasonLowDisk, Message: "the disk is low", Since: began})
 		}
 		if chance(8) {
 			b.Render = &crawl.RenderBlock{Queued: r.IntN(3), Busy: 2, Max: 2}
 		}
-		b.Node = crawl.NodeStatus{ID: crawl.NodeID(fmt.Sprint("id-", i)), Name: fmt.Sprint("n", i), HTTP: "127.0.0.1:27295",
-			PagesTotal: new(int64(7)), PagesPerSecond: new(30 * r.Float64()), Queued: &queued,
-			Fetchers: crawl.FetcherCounts{Busy: new(min(open, most)), Max: &most}, Partitions: crawl.PartitionCounts{Held: &held, Replica: &held}}
+		b.Node = crawl.NodeStatus{
+			ID:             crawl.NodeID(fmt.Sprint("id-", i)),
+			Name:           fmt.Sprint("n", i),
+			HTTP:           "127.0.0.1:27295",
+			PagesTotal:     new(int64(7)),
+			PagesPerSecond: new(30 * r.Float64()),
+			Queued:         &queued,
+			Fetchers:       crawl.FetcherCounts{Busy: new(min(open, most)), Max: &most},
+			Partitions:     crawl.PartitionCounts{Held: &held, Replica: &held},
+		}
 		if chance(9) {
 			b.Node.PausedReason = new("the disk is nearly full at /data")
 		}

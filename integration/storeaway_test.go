@@ -15,17 +15,25 @@ import (
 	"crawlnode/simweb"
 )
 
-var storeAway = flag.Duration("storeaway", 75*time.Second, "how long the object store of TestStoreAway is away")
+var storeAway = flag.Duration("storeaway", 75*time.Second,
+	"how long the object store of TestStoreAway is away")
 
-// TestStoreAway: the object store of two nodes goes away for a while. The crawl goes on at its pace, the health of the cluster names
-// the store, no file goes from a disk; within a minute of its return the nodes use it again, and in the end it has all of them.
+// TestStoreAway: the object store of two nodes goes away for a while. The crawl goes on at its
+// pace, the health of the cluster names the store, no file goes from a disk; within a minute of its
+// return the nodes use it again, and in the end it has all of them.
 func TestStoreAway(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel() // the pace is that of politeness, and leaves the processors to others
 	const hosts, delay = 24, time.Second
 	store := s3test.New(t.Cleanup)
 	door := openDoorTo(t, store)
-	web, srv := serveSimweb(t, simweb.Config{Seed: 43, Hosts: hosts, PagesPerHost: int(1.5*storeAway.Seconds()) + 20, PageBytes: 16_000, Skew: -1})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         43,
+		Hosts:        hosts,
+		PagesPerHost: int(1.5*storeAway.Seconds()) + 20,
+		PageBytes:    16_000,
+		Skew:         -1,
+	})
 	c := simCluster(t, srv, delay)
 	c.uploading(2, "http://"+door.addr)
 	watched := watchFinished(t, store, c)
@@ -52,8 +60,10 @@ func TestStoreAway(t *testing.T) {
 		return ""
 	})
 	waiting := c.nodes[0].uploads(t)
-	if named == 0 || waiting.Queued == 0 || waiting.Failed == 0 || waiting.Behind == 0 || stored() != before {
-		t.Errorf("named after %v, the status says %+v, the store has got %d objects", named, waiting, stored()-before)
+	if named == 0 || waiting.Queued == 0 || waiting.Failed == 0 || waiting.Behind == 0 ||
+		stored() != before {
+		t.Errorf("named after %v, the status says %+v, the store has got %d objects", named, waiting,
+			stored()-before)
 	}
 	door.open()
 	back := time.Now()
@@ -83,8 +93,10 @@ func TestStoreAway(t *testing.T) {
 	if missing := reachableCount(web) - web.Progress(); missing > 0 {
 		t.Errorf("%d pages were not fetched", missing)
 	}
-	t.Logf("away for %v: %d pages of %d at most, %d files waited, named after %v; used again after %v, nothing waits after %v; %d files, load %s", *storeAway, pages,
-		int(hosts*storeAway.Seconds()), waiting.Queued, named.Round(time.Second), used.Round(time.Second), empty.Round(time.Second), files, loadAverage())
+	t.Logf("away for %v: %d pages of %d at most, %d files waited, named after %v; "+
+		"used again after %v, nothing waits after %v; %d files, load %s", *storeAway, pages,
+		int(hosts*storeAway.Seconds()), waiting.Queued, named.Round(time.Second), used.Round(time.Second),
+		empty.Round(time.Second), files, loadAverage())
 }
 
 // uploadFails is what the health of the cluster says of the object store; "" is nothing.
@@ -94,11 +106,13 @@ func uploadFails(t *testing.T, n *node) string {
 	if err := n.decode("/status", &s); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(s.Cluster.Health.Reasons, func(r crawl.HealthReason) bool { return r.Code == crawl.ReasonUploadFails })
+	i := slices.IndexFunc(s.Cluster.Health.Reasons,
+		func(r crawl.HealthReason) bool { return r.Code == crawl.ReasonUploadFails })
 	if i < 0 {
 		return ""
 	}
-	if why := s.Cluster.Health.Reasons[i].Message; strings.Contains(why, "refused") && strings.Contains(why, "warc/") {
+	if why := s.Cluster.Health.Reasons[i].Message; strings.Contains(why, "refused") &&
+		strings.Contains(why, "warc/") {
 		return why
 	}
 	t.Errorf("the health does not say what is wrong: %s", s.Cluster.Health.Reasons[i].Message)

@@ -51,13 +51,21 @@ func stormCrawls(t *testing.T, crawl string) {
 	}
 	c.converged(time.Minute)
 	// What was given out is given again later than after any take-over.
-	k := &storm{T: t, crawl: crawl, requestable: 40 * time.Second, sent: map[string][]stormMetadata{}, given: map[string]time.Time{}, results: map[string]stormResult{}}
+	k := &storm{
+		T:           t,
+		crawl:       crawl,
+		requestable: 40 * time.Second,
+		sent:        map[string][]stormMetadata{},
+		given:       map[string]time.Time{},
+		results:     map[string]stormResult{},
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), slack(3*time.Minute))
 	defer cancel()
 	// Each name has several addresses, and gRPC connects to the first one that answers: so a
 	// channel goes on at another node when its own is gone. Spout and updater of a task have
 	// channels of their own, to different nodes while all run.
-	tasks := []*stormTask{k.task(ctx, []string{at[2], at[1]}, []string{at[0]}), k.task(ctx, []string{at[2], at[0]}, []string{at[2], at[1]})}
+	tasks := []*stormTask{k.task(ctx, []string{at[2], at[1]}, []string{at[0]}),
+		k.task(ctx, []string{at[2], at[0]}, []string{at[2], at[1]})}
 	for h := range hosts {
 		k.inject(tasks[1], site.page(h, 0))
 	}
@@ -119,9 +127,10 @@ func (k *storm) task(ctx context.Context, spout, updater []string) *stormTask {
 	s.known = newAckStream(func() (grpc.BidiStreamingClient[wire.URLItem, wire.AckMessage], error) {
 		return c.PutURLs(ctx, grpc.WaitForReady(true))
 	}, (*wire.AckMessage).GetID)
-	s.discovered = newAckStream(func() (grpc.BidiStreamingClient[wire.DiscoveredBatch, wire.BatchAck], error) {
-		return c.PutDiscovered(ctx, grpc.WaitForReady(true))
-	}, (*wire.BatchAck).GetID)
+	s.discovered = newAckStream(
+		func() (grpc.BidiStreamingClient[wire.DiscoveredBatch, wire.BatchAck], error) {
+			return c.PutDiscovered(ctx, grpc.WaitForReady(true))
+		}, (*wire.BatchAck).GetID)
 	return s
 }
 
@@ -138,10 +147,12 @@ func (k *storm) channel(addrs []string) *grpc.ClientConn {
 	r := manual.NewBuilderWithScheme("frontier")
 	state := resolver.State{}
 	for _, addr := range addrs {
-		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: addr}}})
+		state.Endpoints = append(state.Endpoints,
+			resolver.Endpoint{Addresses: []resolver.Address{{Addr: addr}}})
 	}
 	r.InitialState(state)
-	conn, err := grpc.NewClient("frontier:///nodes", grpc.WithResolvers(r), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("frontier:///nodes", grpc.WithResolvers(r),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -178,7 +189,12 @@ func (k *storm) info(raw string, md stormMetadata) *wire.URLInfo {
 		k.Error(err)
 		return nil
 	}
-	info := &wire.URLInfo{Url: raw, Key: u.Hostname(), CrawlID: "DEFAULT", Metadata: map[string]*wire.StringList{}}
+	info := &wire.URLInfo{
+		Url:      raw,
+		Key:      u.Hostname(),
+		CrawlID:  "DEFAULT",
+		Metadata: map[string]*wire.StringList{},
+	}
 	if k.crawl != "" {
 		info.CrawlID = k.crawl
 	}
@@ -192,7 +208,11 @@ func (k *storm) info(raw string, md stormMetadata) *wire.URLInfo {
 func (s *stormTask) run(ctx context.Context) {
 	c := wire.NewURLFrontierClient(s.spout)
 	for ctx.Err() == nil {
-		p := &wire.GetParams{MaxUrlsPerQueue: 10, MaxQueues: 10, DelayRequestable: uint32(s.k.requestable / time.Second)}
+		p := &wire.GetParams{
+			MaxUrlsPerQueue:  10,
+			MaxQueues:        10,
+			DelayRequestable: uint32(s.k.requestable / time.Second),
+		}
 		if s.k.crawl != "" {
 			p.Item = &wire.GetParams_CrawlID{CrawlID: s.k.crawl}
 		}
@@ -232,7 +252,8 @@ func (k *storm) gave(info *wire.URLInfo, asked time.Time) stormMetadata {
 	if !ok {
 		k.Errorf("%s came with %v, and was sent with %v", url, md, k.sent[url])
 	}
-	if want := k.info(url, nil); info.GetKey() != want.GetKey() || info.GetCrawlID() != want.GetCrawlID() {
+	if want := k.info(url, nil); info.GetKey() != want.GetKey() ||
+		info.GetCrawlID() != want.GetCrawlID() {
 		k.Errorf("given out: %v, want key %s and crawl %s", info, want.GetKey(), want.GetCrawlID())
 	}
 	if r, done := k.results[url]; done {
@@ -297,7 +318,8 @@ func (s *stormTask) fetch(ctx context.Context, raw string, md stormMetadata, ask
 		}
 		if acked != nil {
 			ack := <-acked
-			links = ack != nil && len(ack.GetStatuses()) == len(batch.GetItems()) && !slices.Contains(ack.GetStatuses(), wire.AckMessage_FAIL)
+			links = ack != nil && len(ack.GetStatuses()) == len(batch.GetItems()) &&
+				!slices.Contains(ack.GetStatuses(), wire.AckMessage_FAIL)
 		}
 		if settled != nil {
 			ack := <-settled
@@ -343,7 +365,8 @@ func (k *storm) missing(want int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.results) < want {
-		return fmt.Sprintf("%d results are acknowledged of %d; %d URLs were sent and %d given out", len(k.results), want, len(k.sent), len(k.given))
+		return fmt.Sprintf("%d results are acknowledged of %d; %d URLs were sent and %d given out",
+			len(k.results), want, len(k.sent), len(k.given))
 	}
 	return ""
 }
@@ -359,22 +382,26 @@ func (k *storm) judge(ctx context.Context, addr string, site *tree, hosts, pages
 	for h := range hosts {
 		for p := range pages {
 			url, want := site.page(h, p), k.results[site.page(h, p)]
-			item, err := c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: url, Key: k.info(url, nil).GetKey(), CrawlID: k.crawl})
+			item, err := c.GetURLStatus(ctx,
+				&wire.URLStatusRequest{Url: url, Key: k.info(url, nil).GetKey(), CrawlID: k.crawl})
 			got := stormMetadata{}
 			for key, list := range item.GetKnown().GetInfo().GetMetadata() {
 				if !strings.HasPrefix(key, "crawlnode.") {
 					got[key] = list.GetValues()
 				}
 			}
-			if err != nil || item.GetKnown().GetRefetchableFromDate() != want.date || !sameMetadata(want.metadata, got) {
+			if err != nil || item.GetKnown().GetRefetchableFromDate() != want.date ||
+				!sameMetadata(want.metadata, got) {
 				k.Errorf("%s has %v, %v; want %v", url, item, err, want)
 			}
-			if born := time.Unix(int64(item.GetCreationDate()), 0); time.Since(born) > time.Hour || time.Until(born) > time.Minute {
+			if born := time.Unix(int64(item.GetCreationDate()), 0); time.Since(born) > time.Hour ||
+				time.Until(born) > time.Minute {
 				k.Errorf("%s was created at %v", url, born)
 			}
 		}
 	}
-	k.Logf("%d URLs, %d given out a second time, %d results or batches sent again", len(k.results), k.again, k.resent)
+	k.Logf("%d URLs, %d given out a second time, %d results or batches sent again", len(k.results),
+		k.again, k.resent)
 }
 
 // ackStream is a long stream of items whose acknowledgements are awaited one by one. When it
@@ -390,7 +417,10 @@ type ackStream[Item, Ack any] struct {
 	waiting   map[string][]chan *Ack
 }
 
-func newAckStream[Item, Ack any](open func() (grpc.BidiStreamingClient[Item, Ack], error), id func(*Ack) string) *ackStream[Item, Ack] {
+func newAckStream[Item, Ack any](
+	open func() (grpc.BidiStreamingClient[Item, Ack], error),
+	id func(*Ack) string,
+) *ackStream[Item, Ack] {
 	return &ackStream[Item, Ack]{open: open, id: id, waiting: map[string][]chan *Ack{}}
 }
 

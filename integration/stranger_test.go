@@ -32,7 +32,8 @@ func TestStrangersWhileCrawling(t *testing.T) {
 		span, messages = 45*time.Second, 1_000_000
 	}
 	const most = 90 * time.Second // the crawl lasts twice as long
-	web, srv := serveSimweb(t, simweb.Config{Seed: 150, Hosts: 160, PagesPerHost: 100, Skew: -1, Delay: delay})
+	web, srv := serveSimweb(t,
+		simweb.Config{Seed: 150, Hosts: 160, PagesPerHost: 100, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(2)
 	c.converged(time.Minute)
@@ -50,7 +51,8 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	var goals []int64
 	for i, n := range c.nodes[:2] {
 		goals = append(goals, int64(n.metric("go_memstats_next_gc_bytes")))
-		t.Logf("%s: %.1f MiB of anonymous memory undisturbed, %.1f are the collector's goal", n.name, mebi(before[i]), mebi(goals[i]))
+		t.Logf("%s: %.1f MiB of anonymous memory undisturbed, %.1f are the collector's goal", n.name,
+			mebi(before[i]), mebi(goals[i]))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var strangers sync.WaitGroup
@@ -58,15 +60,18 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	for i, n := range c.nodes[:2] {
 		strangers.Go(func() { sent.attack(ctx, n, uint64(i)) })
 	}
-	end := time.Now().Add(most) // strangers have what a machine that is busy with other things leaves them
-	stormy, during, lasted := rate(func() bool { return sent.enough(messages) || time.Now().After(end) })
+	// strangers have what a machine that is busy with other things leaves them
+	end := time.Now().Add(most)
+	stormy, during, lasted := rate(
+		func() bool { return sent.enough(messages) || time.Now().After(end) })
 	late := c.add()
 	late.ready()
 	joined := time.Now()
 	cancel()
 	strangers.Wait()
 	t.Logf("%s", &sent)
-	t.Logf("%.1f pages/s undisturbed, %.1f under attack; a third node joined %v before the end", calm, stormy, time.Since(joined).Round(time.Millisecond))
+	t.Logf("%.1f pages/s undisturbed, %.1f under attack; a third node joined %v before the end", calm,
+		stormy, time.Since(joined).Round(time.Millisecond))
 
 	// The promised nine tenths need a machine that does nothing else: they are judged
 	// with -faults. Without it a crawl that breaks down is still seen.
@@ -83,7 +88,8 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	}
 	for i, n := range c.nodes[:2] {
 		most := max(before[i], goals[i])
-		t.Logf("%s: %.1f MiB of anonymous memory under attack, and then the collector's goal is %.1f", n.name, mebi(during[i]), n.metric("go_memstats_next_gc_bytes")/(1<<20))
+		t.Logf("%s: %.1f MiB of anonymous memory under attack, and then the collector's goal is %.1f",
+			n.name, mebi(during[i]), n.metric("go_memstats_next_gc_bytes")/(1<<20))
 		if !raceDetector && during[i]-most > limit { // the detector's own memory is many times that
 			t.Errorf("%s has %.1f MiB more than it wanted undisturbed", n.name, mebi(during[i]-most))
 		}
@@ -138,7 +144,8 @@ type mischief struct {
 }
 
 func (m *mischief) String() string {
-	return fmt.Sprintf("strangers sent %d packets, %d tiny writes, %d streams of garbage, %d TLS handshakes without a key and left %d connections half-open",
+	return fmt.Sprintf("strangers sent %d packets, %d tiny writes, %d streams of garbage, "+
+		"%d TLS handshakes without a key and left %d connections half-open",
 		m.packets.Load(), m.tiny.Load(), m.streams.Load(), m.handshakes.Load(), m.halfOpen.Load())
 }
 
@@ -152,7 +159,8 @@ func (m *mischief) judge(t *testing.T, messages int64) {
 
 // enough reports whether so many messages were sent, and some of everything else.
 func (m *mischief) enough(messages int64) bool {
-	return m.packets.Load()+m.tiny.Load() >= messages && m.streams.Load() >= 500 && m.halfOpen.Load() >= 200 && m.handshakes.Load() >= 50
+	return m.packets.Load()+m.tiny.Load() >= messages && m.streams.Load() >= 500 &&
+		m.halfOpen.Load() >= 200 && m.handshakes.Load() >= 50
 }
 
 // attack does everything at once to one node until ctx ends. Real strangers bring
@@ -186,7 +194,8 @@ func (m *mischief) flood(ctx context.Context, addr string, random *rand.Rand) {
 		return
 	}
 	defer conn.Close()
-	kinds := [][]byte{{1}, {10, 0, 0}, []byte("\xf4\x07default\x01"), []byte("\xf4\x07default\x00\x09"), []byte("\xf4\xff"), make([]byte, 1400)}
+	kinds := [][]byte{{1}, {10, 0, 0}, []byte("\xf4\x07default\x01"),
+		[]byte("\xf4\x07default\x00\x09"), []byte("\xf4\xff"), make([]byte, 1400)}
 	kinds = append(kinds, slicesJoin([]byte("\xf4\x07default\x01"), make([]byte, 1000)))
 	for i := 0; ctx.Err() == nil; i++ {
 		b := kinds[i%len(kinds)]
@@ -206,9 +215,11 @@ func (m *mischief) garbage(ctx context.Context, ports []string, random *rand.Ran
 	for i := range junk {
 		junk[i] = byte(random.Uint32())
 	}
-	starts := [][]byte{junk, hugeCalls(), slicesJoin([]byte{22, 3, 1, 0xff, 0xff}, junk), []byte("GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 200<<10))}
+	starts := [][]byte{junk, hugeCalls(), slicesJoin([]byte{22, 3, 1, 0xff, 0xff}, junk),
+		[]byte("GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 200<<10))}
 	for kind := range 16 {
-		starts = append(starts, slicesJoin([]byte{byte(kind)}, gibibyte, junk), slicesJoin([]byte("\xf4\x07default"), []byte{byte(kind)}, gibibyte, junk, junk, junk))
+		starts = append(starts, slicesJoin([]byte{byte(kind)}, gibibyte, junk),
+			slicesJoin([]byte("\xf4\x07default"), []byte{byte(kind)}, gibibyte, junk, junk, junk))
 	}
 	for i := 0; ctx.Err() == nil; i++ {
 		throw(ctx, ports[i%3], starts[(i/3)%len(starts)])
@@ -257,7 +268,10 @@ func (m *mischief) drip(ctx context.Context, ports []string) {
 // shake begins TLS properly, without the key.
 func (m *mischief) shake(ctx context.Context, ports []string) {
 	for i := 0; ctx.Err() == nil; i++ {
-		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Second}, Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
+		d := tls.Dialer{
+			NetDialer: &net.Dialer{Timeout: time.Second},
+			Config:    &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}},
+		}
 		if conn, err := d.DialContext(ctx, "tcp", ports[1+i%2]); err == nil {
 			_ = conn.SetDeadline(time.Now().Add(50 * time.Millisecond))
 			_, _ = io.Copy(io.Discard, conn) // a node that lets nobody in ends it
@@ -280,7 +294,8 @@ func TestHostileClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := []string{"/api/v1/seeds", "/api/v1/crawl/pause", "/api/v1/crawl/resume", "/api/v1/crawl/stop", "/api/v1/nodes/n1/drain", "/api/v1/nodes/n1/forget"}
+	changes := []string{"/api/v1/seeds", "/api/v1/crawl/pause", "/api/v1/crawl/resume",
+		"/api/v1/crawl/stop", "/api/v1/nodes/n1/drain", "/api/v1/nodes/n1/forget"}
 	send := func(method, path string, headers map[string]string, body io.Reader) (int, http.Header) {
 		req, err := http.NewRequest(method, "http://"+n.http+path, body)
 		if err != nil {
@@ -300,9 +315,13 @@ func TestHostileClients(t *testing.T) {
 		return resp.StatusCode, resp.Header
 	}
 	for _, path := range changes {
-		for _, headers := range []map[string]string{{"Origin": "https://evil.test"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
-			{"Origin": "http://evil.test:27295", "Host": "evil.test:27295"}, {"Host": "evil.test"}, {"Host": "127.0.0.1.evil.test"}} {
-			if code, head := send(http.MethodPost, path, headers, strings.NewReader("http://a.test/")); code != http.StatusForbidden || head.Get("Access-Control-Allow-Origin") != "" {
+		for _, headers := range []map[string]string{{"Origin": "https://evil.test"}, {"Origin": "null"},
+			{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+			{"Origin": "http://evil.test:27295", "Host": "evil.test:27295"}, {"Host": "evil.test"},
+			{"Host": "127.0.0.1.evil.test"}} {
+			if code, head := send(http.MethodPost, path, headers,
+				strings.NewReader("http://a.test/")); code !=
+				http.StatusForbidden || head.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("POST %s with %v: status %d, %v", path, headers, code, head)
 			}
 		}
@@ -311,25 +330,32 @@ func TestHostileClients(t *testing.T) {
 				t.Errorf("%s %s: status %d", method, path, code)
 			}
 		}
-		code, head := send(http.MethodOptions, path, map[string]string{"Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}, nil)
+		code, head := send(http.MethodOptions, path,
+			map[string]string{"Origin": "https://evil.test", "Access-Control-Request-Method": "POST"}, nil)
 		for k := range head {
 			if code < 400 || strings.HasPrefix(k, "Access-Control-") {
 				t.Errorf("a preflight for %s is answered with %d, %s", path, code, k)
 			}
 		}
 	}
-	if code, _ := send(http.MethodGet, "/status", map[string]string{"Host": "evil.test"}, nil); code != http.StatusForbidden {
+	if code, _ := send(http.MethodGet, "/status", map[string]string{
+		"Host": "evil.test",
+	}, nil); code != http.StatusForbidden {
 		t.Errorf("a rebound name reads the status: %d", code)
 	}
-	if code, _ := send(http.MethodPost, "/api/v1/seeds", nil, strings.NewReader(strings.Repeat("http://a.test/\n", 1<<20))); code != http.StatusRequestEntityTooLarge {
+	if code, _ := send(http.MethodPost, "/api/v1/seeds", nil, strings.NewReader(
+		strings.Repeat("http://a.test/\n", 1<<20))); code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body of 15 MiB: status %d", code)
 	}
-	if code, _ := send(http.MethodGet, "/status", map[string]string{"X": strings.Repeat("x", 100<<10)}, nil); code != http.StatusRequestHeaderFieldsTooLarge {
+	if code, _ := send(http.MethodGet, "/status", map[string]string{
+		"X": strings.Repeat("x", 100<<10),
+	}, nil); code != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a head of 100 KiB: status %d", code)
 	}
 	slowLoris(t, n)
 	after, err := n.status()
-	if err != nil || after.Crawl.State != before.Crawl.State || after.Frontier.Queued != 0 || after.Cluster.State != before.Cluster.State {
+	if err != nil || after.Crawl.State != before.Crawl.State || after.Frontier.Queued != 0 ||
+		after.Cluster.State != before.Cluster.State {
 		t.Errorf("something has changed: %+v, was %+v (%v)", after, before, err)
 	}
 	c.stop()
@@ -351,7 +377,8 @@ func slowLoris(t *testing.T, n *node) {
 			t.Fatal(err)
 		}
 		held = append(held, conn)
-		_, _ = io.WriteString(conn, "GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ") // the node may have ended it
+		// the node may have ended it
+		_, _ = io.WriteString(conn, "GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
 	}
 	if _, err := n.status(); err != nil {
 		t.Errorf("with a thousand slow clients: %v", err)

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file has the calls that only Linux has. Elsewhere the tests of real processes that need them fail; the simulations run.
+// This file has the calls that only Linux has. Elsewhere the tests of real processes that need them
+// fail; the simulations run.
 
 // mountMemory mounts a file system in memory, or mounts one anew as readOnly says.
 func mountMemory(path, options string, again, readOnly bool) error {
@@ -44,7 +45,8 @@ func beLowly() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(),
 // execWithoutNetlink replaces this process by a program that can open no netlink socket: it does
 // not hear when an interface or an address of the machine comes or goes.
 func execWithoutNetlink(path string, args []string) error {
-	runtime.LockOSThread()              // the filter is of this thread, which is the one that execve leaves
+	// the filter is of this thread, which is the one that execve leaves
+	runtime.LockOSThread()
 	const number, firstArgument = 0, 16 // offsets in struct seccomp_data, of little-endian machines
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},

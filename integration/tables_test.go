@@ -20,8 +20,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// TestTables crawls a web with three nodes, exports it as Parquet, and has DuckDB answer: what it counts is what the index says,
-// every row leads to its record, its columns are those of Common Crawl with preferences behind them, and each question of docs/outputs.md has an answer.
+// TestTables crawls a web with three nodes, exports it as Parquet, and has DuckDB answer: what it
+// counts is what the index says, every row leads to its record, its columns are those of Common
+// Crawl with preferences behind them, and each question of docs/outputs.md has an answer.
 func TestTables(t *testing.T) {
 	needsProcesses(t)
 	duck := needsDuckDB(t)
@@ -33,8 +34,13 @@ func TestTables(t *testing.T) {
 	c.nodes[0].seed(web.Seeds()...)
 	c.finished(4 * time.Minute)
 	dir := t.TempDir()
-	for file, table := range map[string]string{"captures.parquet": "captures", "pages.parquet": "pages", "links.parquet": "links"} {
-		if code, _, errs := run(t, "", "export", "parquet", "--addr", c.nodes[1].http, "--table", table, "-o", filepath.Join(dir, file)); code != 0 {
+	for file, table := range map[string]string{
+		"captures.parquet": "captures",
+		"pages.parquet":    "pages",
+		"links.parquet":    "links",
+	} {
+		if code, _, errs := run(t, "", "export", "parquet", "--addr", c.nodes[1].http, "--table", table,
+			"-o", filepath.Join(dir, file)); code != 0 {
 			t.Fatalf("export %s ends with %d: %s", table, code, errs)
 		}
 	}
@@ -47,12 +53,14 @@ func TestTables(t *testing.T) {
 			mime = "warc/revisit"
 		}
 		counts[fmt.Sprint(e.Status, " ", mime)]++
-		places = append(places, fmt.Sprint(e.URL, " ", e.At.Unix(), " ", e.Ref.File, " ", e.Ref.Offset, " ", e.Ref.Length))
+		places = append(places,
+			fmt.Sprint(e.URL, " ", e.At.Unix(), " ", e.Ref.File, " ", e.Ref.Offset, " ", e.Ref.Length))
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	answers := duck.ask(t, dir, `SELECT fetch_status, coalesce(content_mime_type, ''), count(*) FROM 'captures.parquet' GROUP BY ALL`,
+	answers := duck.ask(t, dir,
+		`SELECT fetch_status, coalesce(content_mime_type, ''), count(*) FROM 'captures.parquet' GROUP BY ALL`,
 		`SELECT url, epoch(fetch_time)::BIGINT, warc_filename, warc_record_offset, warc_record_length FROM 'captures.parquet'`,
 		`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM 'captures.parquet')`)
 	found := map[string]int{}
@@ -85,13 +93,18 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// columnsOfCommonCrawl holds the table against the flat schema of cc-index-table, of November 2026: names, order and types.
+// columnsOfCommonCrawl holds the table against the flat schema of cc-index-table, of November 2026:
+// names, order and types.
 func columnsOfCommonCrawl(t *testing.T, got [][]string) {
 	t.Helper()
-	want := "url_surtkey url url_host_name url_host_tld url_host_2nd_last_part url_host_3rd_last_part url_host_4th_last_part url_host_5th_last_part url_host_registry_suffix " +
-		"url_host_registered_domain url_host_private_suffix url_host_private_domain url_host_name_reversed url_protocol url_port:INTEGER url_path url_query " +
-		"fetch_time:TIMESTAMP fetch_status:SMALLINT fetch_redirect content_digest content_mime_type content_mime_detected content_charset content_languages content_truncated " +
-		"warc_record_id:BLOB warc_filename warc_record_offset:INTEGER warc_record_length:INTEGER warc_segment crawl subset"
+	want := "url_surtkey url url_host_name url_host_tld url_host_2nd_last_part " +
+		"url_host_3rd_last_part url_host_4th_last_part url_host_5th_last_part url_host_registry_suffix " +
+		"url_host_registered_domain url_host_private_suffix url_host_private_domain " +
+		"url_host_name_reversed url_protocol url_port:INTEGER url_path url_query " +
+		"fetch_time:TIMESTAMP fetch_status:SMALLINT fetch_redirect content_digest content_mime_type " +
+		"content_mime_detected content_charset content_languages content_truncated " +
+		"warc_record_id:BLOB warc_filename warc_record_offset:INTEGER warc_record_length:INTEGER " +
+		"warc_segment crawl subset"
 	var columns []string
 	for _, row := range got {
 		column := row[0]
@@ -113,7 +126,8 @@ func documentedQuestions(t *testing.T) (queries []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile("(?s)```sql\n(.*?)\n```").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?s)```sql\n(.*?)\n```").FindAllStringSubmatch(string(text),
+		-1) {
 		queries = append(queries, strings.TrimSuffix(strings.TrimSpace(m[1]), ";"))
 	}
 	if len(queries) != 10 {

@@ -21,15 +21,24 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestTracesOverATakeOver has three nodes trace half of the URLs, and kills one of them while they crawl. A trace is one
-// tree with one root, whichever nodes had a part in it; each URL that was served has one.
+// TestTracesOverATakeOver has three nodes trace half of the URLs, and kills one of them while they
+// crawl. A trace is one tree with one root, whichever nodes had a part in it; each URL that was
+// served has one.
 func TestTracesOverATakeOver(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay, share = 200 * time.Millisecond, 0.5
-	web, srv := serveSimweb(t, simweb.Config{Seed: 91, Hosts: 24, PagesPerHost: 15, Skew: -1, Delay: delay, Changes: simweb.Changes{Mean: 24 * time.Hour}})
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         91,
+		Hosts:        24,
+		PagesPerHost: 15,
+		Skew:         -1,
+		Delay:        delay,
+		Changes:      simweb.Changes{Mean: 24 * time.Hour},
+	})
 	spans := collectSpans(t)
-	c := simCluster(t, srv, delay, "--partitions", "512", "--otlp-endpoint", "http://"+spans.addr, "--trace-sample", strconv.FormatFloat(share, 'g', -1, 64))
+	c := simCluster(t, srv, delay, "--partitions", "512", "--otlp-endpoint", "http://"+spans.addr,
+		"--trace-sample", strconv.FormatFloat(share, 'g', -1, 64))
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
@@ -48,7 +57,8 @@ func TestTracesOverATakeOver(t *testing.T) {
 	sampler := tracing.NewSampler("default", share, nil)
 	pages, traced := reachable(web), 0
 	across := 0 // found on one node, visited by another one after the kill
-	// What the killed node had not sent yet, for a second at most, is lost. Those traces may lack their root or their visit.
+	// What the killed node had not sent yet, for a second at most, is lost. Those traces may lack
+	// their root or their visit.
 	for _, u := range pages {
 		known, err := urlnorm.ParseStored(u)
 		if err != nil {
@@ -76,7 +86,9 @@ func TestTracesOverATakeOver(t *testing.T) {
 	if r := web.Report(); r.ErrButDuplicates() != nil {
 		t.Error(r.ErrButDuplicates())
 	}
-	t.Logf("%d pages, %d traced, %d spans; %d URLs found on one node and fetched by another one after the kill", len(pages), traced, spans.count(""), across)
+	t.Logf("%d pages, %d traced, %d spans; %d URLs found on one node and fetched by another one "+
+		"after the kill",
+		len(pages), traced, spans.count(""), across)
 }
 
 // spanStore is a collector of traces.
@@ -113,7 +125,10 @@ func collectSpans(t *testing.T) *spanStore {
 	return s
 }
 
-func (s *spanStore) Export(_ context.Context, req *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (s *spanStore) Export(
+	_ context.Context,
+	req *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range req.ResourceSpans {
@@ -157,7 +172,8 @@ func (s *spanStore) of(url string) (found []nodeSpan) {
 	return found
 }
 
-// judge says what is wrong with the trace of a URL; moved: its link was found on one node, and another one visited it after a moment.
+// judge says what is wrong with the trace of a URL; moved: its link was found on one node, and
+// another one visited it after a moment.
 func (s *spanStore) judge(url string, after time.Time) (wrong string, moved bool) {
 	spans := s.of(url)
 	parts := map[string]int{}
@@ -181,9 +197,11 @@ func (s *spanStore) judge(url string, after time.Time) (wrong string, moved bool
 		if finders[span.node] {
 			others--
 		}
-		moved = moved || span.Name == "visit" && others > 0 && time.Unix(0, int64(span.StartTimeUnixNano)).After(after)
+		moved = moved ||
+			span.Name == "visit" && others > 0 && time.Unix(0, int64(span.StartTimeUnixNano)).After(after)
 	}
-	if roots != 1 || parts["crawl"] != 1 || parts["visit"] == 0 || parts["fetch"] == 0 || parts["archive"] == 0 || parts["store"] == 0 {
+	if roots != 1 || parts["crawl"] != 1 || parts["visit"] == 0 || parts["fetch"] == 0 ||
+		parts["archive"] == 0 || parts["store"] == 0 {
 		return fmt.Sprintf("%d roots, parts %v", roots, parts), moved
 	}
 	return "", moved
@@ -192,7 +210,8 @@ func (s *spanStore) judge(url string, after time.Time) (wrong string, moved bool
 // tree writes the spans of a trace, for a person.
 func (s *spanStore) tree(url string) (text string) {
 	for _, span := range s.of(url) {
-		text += fmt.Sprintf("%s %s of %s on %s %v\n", span.Name, hex.EncodeToString(span.SpanId), hex.EncodeToString(span.ParentSpanId), span.node, span.Attributes)
+		text += fmt.Sprintf("%s %s of %s on %s %v\n", span.Name, hex.EncodeToString(span.SpanId),
+			hex.EncodeToString(span.ParentSpanId), span.node, span.Attributes)
 	}
 	return text
 }

@@ -106,7 +106,8 @@ func unexcused(found []repeated, excuses []disturbance) []repeated {
 	var bad []repeated
 	for _, r := range found {
 		for _, a := range r.answers[:len(r.answers)-1] {
-			if !slices.ContainsFunc(excuses, func(d disturbance) bool { return !a.End.Before(d.from) && !a.End.After(d.to) }) {
+			if !slices.ContainsFunc(excuses,
+				func(d disturbance) bool { return !a.End.Before(d.from) && !a.End.After(d.to) }) {
 				bad = append(bad, r)
 				break
 			}
@@ -123,7 +124,9 @@ func judgeRepeats(t *testing.T, requests []simweb.Request, pages int, excuses ..
 	found := repeats(requests)
 	bad := unexcused(found, excuses)
 	if len(bad) > pages/100 {
-		t.Errorf("%d of %d pages were answered long before the crash and fetched again, more than 1 %%:\n%s", len(bad), pages, listed(bad))
+		t.Errorf(
+			"%d of %d pages were answered long before the crash and fetched again, more than 1 %%:\n%s",
+			len(bad), pages, listed(bad))
 	}
 	for _, r := range found {
 		if len(r.answers) > 1+len(excuses) {
@@ -146,7 +149,10 @@ func listed[T fmt.Stringer](list []T) string {
 
 // longestPause returns the longest time between two requests, to any host, that
 // overlaps a span.
-func longestPause(requests []simweb.Request, from, to time.Time) (pause time.Duration, at time.Time) {
+func longestPause(
+	requests []simweb.Request,
+	from, to time.Time,
+) (pause time.Duration, at time.Time) {
 	for i := 1; i < len(requests); i++ {
 		a, b := requests[i-1].Start, requests[i].Start
 		if b.Before(from) || a.After(to) {
@@ -167,7 +173,12 @@ type takeover struct {
 
 // takeoverOf finds the hosts that a door's node was working on when it was lost, and when another
 // node came to each. Hosts that were finished just then do not count: no node visits them any more.
-func takeoverOf(requests []simweb.Request, door int, lost time.Time, delay time.Duration) (o takeover) {
+func takeoverOf(
+	requests []simweb.Request,
+	door int,
+	lost time.Time,
+	delay time.Duration,
+) (o takeover) {
 	mine := map[string]bool{}
 	for _, r := range requests {
 		if r.Start.Before(lost) {

@@ -14,7 +14,8 @@ import (
 	"crawlnode/crawl"
 )
 
-var trapsToTheEnd = flag.Bool("traps", false, "run TestTraps until the endless hosts have ended; takes minutes")
+var trapsToTheEnd = flag.Bool("traps", false,
+	"run TestTraps until the endless hosts have ended; takes minutes")
 
 // maze serves a number of hosts, each on a loopback address of its own, and
 // counts the pages that each was asked for.
@@ -102,7 +103,8 @@ func traps() map[string]trap {
 			return links(300, func() string { return fmt.Sprintf("/item?PHPSESSID=%016x", number()) })
 		}},
 		"facets": {plain: 1, spent: true, page: func(*url.URL) string {
-			return links(300, func() string { n := number(); return fmt.Sprintf("/shop?a=%d&b=1&c=2&d=3&e=4&f=%d", n%7, n) })
+			return links(300,
+				func() string { n := number(); return fmt.Sprintf("/shop?a=%d&b=1&c=2&d=3&e=4&f=%d", n%7, n) })
 		}},
 		"a calendar": {plain: 14, page: func(u *url.URL) string {
 			year, month := 2040, 0
@@ -113,7 +115,10 @@ func traps() map[string]trap {
 		"a parameter more each time": {plain: 6, page: func(u *url.URL) string {
 			return fmt.Sprintf("<a href='/?%s&x=1'>x</a>", u.RawQuery)
 		}},
-		"a folder in itself": {plain: 69, page: func(*url.URL) string { return "<a href='a/'>a</a><a href='b/'>b</a>" }},
+		"a folder in itself": {
+			plain: 69,
+			page:  func(*url.URL) string { return "<a href='a/'>a</a><a href='b/'>b</a>" },
+		},
 	}
 }
 
@@ -185,8 +190,10 @@ func judgeTraps(t *testing.T, m *maze, n *node, bases map[string]string, all map
 	for name, tr := range all {
 		h := hostOf(t, n, bases[name])
 		once, twice := m.pages(bases[name])
-		if h.Suspicious > h.SuspiciousBudget || int64(once) > int64(tr.plain)+h.SuspiciousBudget || twice > 0 {
-			t.Errorf("%s: %d pages fetched, %d of them twice; %d suspicious URLs of %d", name, once, twice, h.Suspicious, h.SuspiciousBudget)
+		if h.Suspicious > h.SuspiciousBudget || int64(once) > int64(tr.plain)+h.SuspiciousBudget ||
+			twice > 0 {
+			t.Errorf("%s: %d pages fetched, %d of them twice; %d suspicious URLs of %d", name, once, twice,
+				h.Suspicious, h.SuspiciousBudget)
 		}
 		if plain := h.Pages + h.Queued - h.Suspicious; plain > int64(tr.plain)+1 {
 			t.Errorf("%s: %d URLs did not look like a trap, at most %d do not", name, plain, tr.plain)
@@ -204,12 +211,14 @@ func judgeTraps(t *testing.T, m *maze, n *node, bases map[string]string, all map
 		bases["a parameter more each time"] + "/?" + strings.Repeat("x=1&", 600): "too_long",
 	} {
 		var r crawl.URLReport
-		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(link), &r); err != nil || r.Scope.Admit || r.Scope.Reason != reason {
+		if err := n.decode("/api/v1/urls?url="+url.QueryEscape(link), &r); err != nil || r.Scope.Admit ||
+			r.Scope.Reason != reason {
 			t.Errorf("%.80s: %+v, %v; want %s", link, r.Scope, err, reason)
 		}
 	}
 	var s crawl.Status
-	if err := n.decode("/status", &s); err != nil || s.Fetch.SkippedByReason.HostBudget == 0 || s.Fetch.SkippedByReason.Trap == 0 {
+	if err := n.decode("/status", &s); err != nil || s.Fetch.SkippedByReason.HostBudget == 0 ||
+		s.Fetch.SkippedByReason.Trap == 0 {
 		t.Errorf("skipped %+v, %v", s.Fetch.SkippedByReason, err)
 	}
 }

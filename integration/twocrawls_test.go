@@ -45,7 +45,8 @@ func TestTwoCrawls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), slack(3*time.Minute))
 	defer cancel()
 	// Crawl a has all pages, b those of the first two hosts.
-	guests := []*guest{newGuest(t, "a", clients[0], clients[1]), newGuest(t, "b", clients[1], clients[0])}
+	guests := []*guest{newGuest(t, "a", clients[0], clients[1]),
+		newGuest(t, "b", clients[1], clients[0])}
 	for i, g := range guests {
 		for h := range hosts - i {
 			for p := range pages {
@@ -72,7 +73,8 @@ func TestTwoCrawls(t *testing.T) {
 
 	a, b := guests[0], guests[1]
 	b.deletes(ctx, site.page(0, 0), pages)
-	if got := []uint64{a.count(ctx, "a", ""), a.count(ctx, "b", "")}; !slices.Equal(got, []uint64{hosts * pages, pages}) {
+	if got := []uint64{a.count(ctx, "a", ""), a.count(ctx, "b", "")}; !slices.Equal(got,
+		[]uint64{hosts * pages, pages}) {
 		t.Errorf("a and b have %d URLs after a host of b was deleted", got)
 	}
 	a.owns(ctx, own)
@@ -86,14 +88,17 @@ func TestTwoCrawls(t *testing.T) {
 	if err != nil || n.GetValue() != pages+1 {
 		t.Errorf("crawl b was deleted with %v URLs, %v; want %d", n, err, pages+1)
 	}
-	if n, err := b.asks.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{Value: "b"}); err != nil || n.GetValue() != 0 {
+	if n, err := b.asks.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{Value: "b"}); err != nil ||
+		n.GetValue() != 0 {
 		t.Errorf("crawl b was deleted a second time with %v URLs, %v", n, err)
 	}
-	if got := []uint64{a.count(ctx, "a", ""), a.count(ctx, "b", "")}; !slices.Equal(got, []uint64{hosts * pages, 0}) {
+	if got := []uint64{a.count(ctx, "a", ""), a.count(ctx, "b", "")}; !slices.Equal(got,
+		[]uint64{hosts * pages, 0}) {
 		t.Errorf("a and b have %d URLs after b was deleted", got)
 	}
 	a.owns(ctx, own)
-	if l, err := a.asks.ListCrawls(ctx, &wire.Local{}); err != nil || slices.Contains(l.GetValues(), "b") || !slices.Contains(l.GetValues(), "a") {
+	if l, err := a.asks.ListCrawls(ctx, &wire.Local{}); err != nil ||
+		slices.Contains(l.GetValues(), "b") || !slices.Contains(l.GetValues(), "a") {
 		t.Errorf("crawls after b was deleted: %v, %v", l, err)
 	}
 	a.lists(ctx)
@@ -128,7 +133,11 @@ func (g *guest) owns(ctx context.Context, want uint64) {
 }
 
 func (g *guest) info(page string) *wire.URLInfo {
-	return &wire.URLInfo{Url: page, CrawlID: g.crawl, Metadata: map[string]*wire.StringList{"who": {Values: []string{g.crawl, page}}}}
+	return &wire.URLInfo{
+		Url:      page,
+		CrawlID:  g.crawl,
+		Metadata: map[string]*wire.StringList{"who": {Values: []string{g.crawl, page}}},
+	}
 }
 
 // put sends URLs, until all are stored.
@@ -146,7 +155,8 @@ func (g *guest) put(ctx context.Context, urls ...string) {
 // run fetches what there is of the crawl, until each page was fetched or the time is over.
 func (g *guest) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		stream, err := g.asks.GetURLs(ctx, &wire.GetParams{Item: &wire.GetParams_CrawlID{CrawlID: g.crawl}, DelayRequestable: 120})
+		stream, err := g.asks.GetURLs(ctx,
+			&wire.GetParams{Item: &wire.GetParams_CrawlID{CrawlID: g.crawl}, DelayRequestable: 120})
 		var fetching sync.WaitGroup
 		for err == nil {
 			var info *wire.URLInfo
@@ -168,7 +178,8 @@ func (g *guest) run(ctx context.Context) {
 
 func (g *guest) fetch(ctx context.Context, info *wire.URLInfo) {
 	url := info.GetUrl()
-	if !slices.Contains(g.pages, url) || info.GetCrawlID() != g.crawl || !slices.Equal(info.GetMetadata()["who"].GetValues(), []string{g.crawl, url}) {
+	if !slices.Contains(g.pages, url) || info.GetCrawlID() != g.crawl ||
+		!slices.Equal(info.GetMetadata()["who"].GetValues(), []string{g.crawl, url}) {
 		g.Errorf("crawl %s was given %v", g.crawl, info)
 	}
 	resp, err := client.Get(url)
@@ -204,8 +215,10 @@ func (g *guest) counts(ctx context.Context, completed int) {
 	g.Helper()
 	until(g.T, 20*time.Second, func() string { // figures of other nodes may be some seconds old
 		st, err := g.asks.GetStats(ctx, &wire.QueueWithinCrawlParams{CrawlID: g.crawl})
-		if err != nil || st.GetCrawlID() != g.crawl || int(st.GetSize()) != len(g.pages)-completed || int(st.GetCounts()["completed"]) != completed {
-			return fmt.Sprintf("the figures of %s with %d pages, %d of them completed: %v, %v", g.crawl, len(g.pages), completed, st, err)
+		if err != nil || st.GetCrawlID() != g.crawl || int(st.GetSize()) != len(g.pages)-completed ||
+			int(st.GetCounts()["completed"]) != completed {
+			return fmt.Sprintf("the figures of %s with %d pages, %d of them completed: %v, %v", g.crawl,
+				len(g.pages), completed, st, err)
 		}
 		return ""
 	})
@@ -224,16 +237,20 @@ func (g *guest) lists(ctx context.Context) {
 		if item, err = stream.Recv(); err == nil {
 			info := cmp.Or(item.GetKnown().GetInfo(), item.GetDiscovered().GetInfo())
 			listed = append(listed, info.GetUrl())
-			if info.GetCrawlID() != g.crawl || !slices.Equal(info.GetMetadata()["who"].GetValues(), []string{g.crawl, info.GetUrl()}) || item.GetCreationDate() == 0 {
+			if info.GetCrawlID() != g.crawl ||
+				!slices.Equal(info.GetMetadata()["who"].GetValues(), []string{g.crawl, info.GetUrl()}) ||
+				item.GetCreationDate() == 0 {
 				g.Errorf("the list of %s has %v", g.crawl, item)
 			}
 		}
 	}
 	slices.Sort(listed)
-	if want := slices.Sorted(slices.Values(g.pages)); !errors.Is(err, io.EOF) || !slices.Equal(listed, want) {
+	if want := slices.Sorted(slices.Values(g.pages)); !errors.Is(err, io.EOF) ||
+		!slices.Equal(listed, want) {
 		g.Errorf("ListURLs of %s: %v, %v; want %v", g.crawl, listed, err, want)
 	}
-	if l, err := g.asks.ListCrawls(ctx, &wire.Local{}); err != nil || !slices.Contains(l.GetValues(), g.crawl) {
+	if l, err := g.asks.ListCrawls(ctx, &wire.Local{}); err != nil ||
+		!slices.Contains(l.GetValues(), g.crawl) {
 		g.Errorf("ListCrawls: %v, %v; want %s in it", l, err, g.crawl)
 	}
 }
@@ -249,7 +266,10 @@ func (g *guest) deletes(ctx context.Context, url string, want uint64) {
 	if err != nil || n.GetValue() != want {
 		g.Errorf("%s of crawl %s was deleted with %v URLs, %v; want %d", key, g.crawl, n, err, want)
 	}
-	if item, err := g.asks.GetURLStatus(ctx, &wire.URLStatusRequest{Url: url, CrawlID: g.crawl}); grpcstatus.Code(err) != codes.NotFound {
+	if item, err := g.asks.GetURLStatus(ctx, &wire.URLStatusRequest{
+		Url:     url,
+		CrawlID: g.crawl,
+	}); grpcstatus.Code(err) != codes.NotFound {
 		g.Errorf("%s, which was deleted, has %v, %v", url, item, err)
 	}
 	if n := g.count(ctx, g.crawl, key); n != 0 {

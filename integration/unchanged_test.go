@@ -20,10 +20,15 @@ import (
 )
 
 var (
-	unchangedVisits   = flag.Int("unchangedvisits", 2000, "revisits over which TestUnchangedPages measures the price of one")
-	unchangedHosts    = flag.Int("unchangedhosts", 10, "hosts of 40 pages that TestUnchangedPages visits, each page every second or two: with more hosts the node's cost at rest is spread over more visits")
-	unchangedPrograms = flag.String("unchangedprograms", "", "commands whose prices TestUnchangedPages also measures, in turns, comma-separated: they need not keep its promises")
-	unchangedProfile  = flag.String("unchangedprofile", "", "folder for profiles of the node in TestUnchangedPages")
+	unchangedVisits = flag.Int("unchangedvisits", 2000,
+		"revisits over which TestUnchangedPages measures the price of one")
+	unchangedHosts = flag.Int("unchangedhosts", 10, "hosts of 40 pages that TestUnchangedPages "+
+		"visits, each page every second or two: with more hosts the node's cost at rest is spread over "+
+		"more visits")
+	unchangedPrograms = flag.String("unchangedprograms", "", "commands whose prices "+
+		"TestUnchangedPages also measures, in turns, comma-separated: they need not keep its promises")
+	unchangedProfile = flag.String("unchangedprofile", "",
+		"folder for profiles of the node in TestUnchangedPages")
 )
 
 // unchangedCase is a way of a web server to send a page that has not changed.
@@ -34,8 +39,9 @@ type unchangedCase struct {
 	flags   []string
 }
 
-// TestUnchangedPages visits pages of 20 KB with 40 links again and again that never change, sent again as they were or answered with
-// 304. Nothing is written but the visits: no document and no text, in memory or on disk. It logs the processor time of a visit.
+// TestUnchangedPages visits pages of 20 KB with 40 links again and again that never change, sent
+// again as they were or answered with 304. Nothing is written but the visits: no document and no
+// text, in memory or on disk. It logs the processor time of a visit.
 func TestUnchangedPages(t *testing.T) {
 	needsProcesses(t)
 	if *unchangedPrograms == "" {
@@ -52,7 +58,8 @@ func TestUnchangedPages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			price := unchangedPages(t, &c, "")
 			t.Logf("%v of a processor a visit", price)
-			for _, program := range strings.FieldsFunc(*unchangedPrograms, func(r rune) bool { return r == ',' }) {
+			for _, program := range strings.FieldsFunc(*unchangedPrograms,
+				func(r rune) bool { return r == ',' }) {
 				other := unchangedPages(t, &c, program)
 				t.Logf("%s: %v, %.2f times as much", program, other, float64(other)/float64(price))
 			}
@@ -60,12 +67,24 @@ func TestUnchangedPages(t *testing.T) {
 	}
 }
 
-// unchangedPages returns the price of a visit. program "": the present one, which must write nothing.
+// unchangedPages returns the price of a visit. program "": the present one, which must write
+// nothing.
 func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duration {
 	t.Helper()
-	web, srv := serveSimweb(t, simweb.Config{Seed: 91, Hosts: *unchangedHosts, PagesPerHost: 40, Skew: -1, Delay: time.Millisecond,
-		LinksPerPage: 40, Changes: c.changes, Gzip: c.gzip})
-	cl := simCluster(t, srv, time.Millisecond, append([]string{"--partitions", "512", "--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s"}, c.flags...)...)
+	web, srv := serveSimweb(t,
+		simweb.Config{
+			Seed:         91,
+			Hosts:        *unchangedHosts,
+			PagesPerHost: 40,
+			Skew:         -1,
+			Delay:        time.Millisecond,
+			LinksPerPage: 40,
+			Changes:      c.changes,
+			Gzip:         c.gzip,
+		})
+	cl := simCluster(t, srv, time.Millisecond, append([]string{"--partitions", "512", "--recrawl",
+		crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max",
+		"2s"}, c.flags...)...)
 	n := cl.place()
 	if n.program = program; program == "" && *unchangedProfile != "" {
 		n.flags = []string{"--profile", filepath.Join(*unchangedProfile, filepath.Base(t.Name()))}
@@ -84,7 +103,8 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 	indexed := len(c.flags) > 0
 	until(t, 2*time.Minute, func() string {
 		s := status()
-		if n := s.Freshness.RevisitsTotal; n < int64(3*pages) { // robots.txt and the validators of all hosts are known
+		// robots.txt and the validators of all hosts are known
+		if n := s.Freshness.RevisitsTotal; n < int64(3*pages) {
 			return fmt.Sprintf("%d revisits of %d pages", n, pages)
 		}
 		if program == "" && indexed && (s.Index.Waiting > 0 || s.Index.Documents == 0) {
@@ -103,18 +123,21 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 		until(t, 2*time.Minute, func() string {
 			time.Sleep(250 * time.Millisecond) // a question costs the node more than a visit
 			after = status()
-			if done := after.Freshness.RevisitsTotal - before.Freshness.RevisitsTotal; done < int64(*unchangedVisits) {
+			if done := after.Freshness.RevisitsTotal -
+				before.Freshness.RevisitsTotal; done < int64(*unchangedVisits) {
 				return fmt.Sprintf("%d revisits", done)
 			}
 			return ""
 		})
-		price = (cpuTime(n.cmd.Process.Pid) - cpu) / time.Duration(after.Freshness.RevisitsTotal-before.Freshness.RevisitsTotal)
+		price = (cpuTime(n.cmd.Process.Pid) - cpu) /
+			time.Duration(after.Freshness.RevisitsTotal-before.Freshness.RevisitsTotal)
 		if program != "" || !indexed {
 			break
 		}
 		i, j := after.Index, before.Index
 		now := indexFiles(t, n)
-		if i.Documents == j.Documents && i.Waiting == 0 && i.Bytes == j.Bytes && maps.Equal(now, files) && len(files) > 0 {
+		if i.Documents == j.Documents && i.Waiting == 0 && i.Bytes == j.Bytes && maps.Equal(now, files) &&
+			len(files) > 0 {
 			break
 		}
 		written = fmt.Sprintf("%+v, before %+v; files %v, before %v", i, j, now, files)
@@ -123,7 +146,8 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 		t.Errorf("visits write to the index, or it has no file: %s", written)
 	}
 	if f, g := after.Freshness, before.Freshness; program == "" {
-		if f.UnchangedTotal-g.UnchangedTotal != f.RevisitsTotal-g.RevisitsTotal || (f.NotModifiedTotal > g.NotModifiedTotal) != (c.changes.Mean > 0) {
+		if f.UnchangedTotal-g.UnchangedTotal != f.RevisitsTotal-g.RevisitsTotal ||
+			(f.NotModifiedTotal > g.NotModifiedTotal) != (c.changes.Mean > 0) {
 			t.Errorf("%+v, before %+v", f, g)
 		}
 	}
@@ -135,18 +159,19 @@ func unchangedPages(t *testing.T, c *unchangedCase, program string) time.Duratio
 func indexFiles(t *testing.T, n *node) map[string]int64 {
 	t.Helper()
 	found := map[string]int64{}
-	err := filepath.WalkDir(filepath.Join(n.dir, "index"), func(path string, e os.DirEntry, err error) error {
-		if os.IsNotExist(err) {
+	err := filepath.WalkDir(filepath.Join(n.dir, "index"),
+		func(path string, e os.DirEntry, err error) error {
+			if os.IsNotExist(err) {
+				return nil
+			}
+			if err != nil || e.IsDir() {
+				return err
+			}
+			if info, err := e.Info(); err == nil {
+				found[path] = info.Size()
+			}
 			return nil
-		}
-		if err != nil || e.IsDir() {
-			return err
-		}
-		if info, err := e.Info(); err == nil {
-			found[path] = info.Size()
-		}
-		return nil
-	})
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,20 +232,24 @@ func (a *answers) asked(t *testing.T, times int) {
 	})
 }
 
-// TestUnchangedThenChanged: what a page that was unchanged for some visits becomes reaches the index: other words, a header that asks to be left
-// out, the end of the page and its return with the same payload, with or without a restart of the node in between.
+// TestUnchangedThenChanged: what a page that was unchanged for some visits becomes reaches the
+// index: other words, a header that asks to be left out, the end of the page and its return with
+// the same payload, with or without a restart of the node in between.
 func TestUnchangedThenChanged(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	web := &answers{}
 	page := func(words string) string {
-		return "<html><title>A page</title><p>" + words + " and other words of a page that stays for some time.</p></html>"
+		return "<html><title>A page</title><p>" + words +
+			" and other words of a page that stays for some time.</p></html>"
 	}
 	web.set(http.StatusOK, "", page("apricot"))
 	srv := httptest.NewServer(web)
 	t.Cleanup(srv.Close)
-	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "1ms", "--index", "on",
-		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s", "--recrawl-max", "2s")
+	c := newCluster(t, "--partitions", "512", "--allow-net", "127.0.0.0/8", "--delay", "1ms",
+		"--index", "on",
+		"--recrawl", crawl.RecrawlFixed, "--recrawl-interval", "1s", "--recrawl-min", "1s",
+		"--recrawl-max", "2s")
 	c.addReady(1)
 	n := c.nodes[0]
 	n.seed(srv.URL + "/")

@@ -19,7 +19,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-var upgradeFrom = flag.String("upgrade.from", "", "a crawlnode program: let it write testdata/upgrade anew")
+var upgradeFrom = flag.String("upgrade.from", "",
+	"a crawlnode program: let it write testdata/upgrade anew")
 
 // oldWeb are some hosts with a chain of pages each. It must stay as it is: data
 // directories that were written with it are in testdata/upgrade.
@@ -58,7 +59,8 @@ func (w *oldWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "text/html")
 	_, _ = fmt.Fprintf(rw, "<title>%d of %d</title>", page, host) // the crawler asks again
 	if page+1 < oldPages {
-		_, _ = fmt.Fprintf(rw, `<a href="%s">on</a> <a href="%s">over</a>`, oldURL(host, page+1), oldURL((host+1)%oldHosts, page/2))
+		_, _ = fmt.Fprintf(rw, `<a href="%s">on</a> <a href="%s">over</a>`, oldURL(host, page+1),
+			oldURL((host+1)%oldHosts, page/2))
 	}
 }
 
@@ -85,14 +87,23 @@ func serveOldWeb(t *testing.T) (w *oldWeb, names string) {
 	}
 	server := &http.Server{Handler: w}
 	ready := make(chan struct{})
-	resolver := &dns.Server{PacketConn: udp, NotifyStartedFunc: func() { close(ready) }, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) {
-		m := new(dns.Msg)
-		m.SetReply(q)
-		if q.Question[0].Qtype == dns.TypeA {
-			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300}, A: net.ParseIP(ip)}}
-		}
-		_ = rw.WriteMsg(m) // whoever asked asks again
-	})}
+	resolver := &dns.Server{
+		PacketConn:        udp,
+		NotifyStartedFunc: func() { close(ready) },
+		Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) {
+			m := new(dns.Msg)
+			m.SetReply(q)
+			if q.Question[0].Qtype == dns.TypeA {
+				m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{
+					Name:   q.Question[0].Name,
+					Rrtype: dns.TypeA,
+					Class:  dns.ClassINET,
+					Ttl:    300,
+				}, A: net.ParseIP(ip)}}
+			}
+			_ = rw.WriteMsg(m) // whoever asked asks again
+		}),
+	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(l) })             // ends with Close
 	wg.Go(func() { _ = resolver.ActivateAndServe() }) // ends with Shutdown
@@ -115,16 +126,19 @@ type upgrade struct {
 
 var upgrades = []upgrade{
 	{"stopped", 1, syscall.SIGTERM, 0},
-	{"killed", 2, syscall.SIGKILL, 3 * oldHosts}, // what the last commits brought, and what was in flight
+	// what the last commits brought, and what was in flight
+	{"killed", 2, syscall.SIGKILL, 3 * oldHosts},
 }
 
 func (u *upgrade) archive() string { return filepath.Join("testdata", "upgrade", u.name+".tar.gz") }
 
 func (u *upgrade) cluster(t *testing.T, names string) *cluster {
 	t.Helper()
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", names, "--delay", oldDelay.String(), "--partitions", "512", "--drain-timeout", "30s")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", names, "--delay", oldDelay.String(),
+		"--partitions", "512", "--drain-timeout", "30s")
 	if *upgradeFrom != "" {
-		c.flags = c.flags[2:] // --allow-ports, which an older program may not know and a web on port 80 does not need
+		// --allow-ports, which an older program may not know and a web on port 80 does not need
+		c.flags = c.flags[2:]
 	}
 	for range u.nodes {
 		c.place()
@@ -159,7 +173,8 @@ func (u *upgrade) write(t *testing.T) {
 	for _, n := range c.nodes {
 		n.exit(t, time.Minute)
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, askedFile), []byte(strings.Join(w.urls(), "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.dir, askedFile), []byte(strings.Join(w.urls(), "\n")+
+		"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := pack(c.dir, u.archive()); err != nil {
@@ -210,11 +225,13 @@ func TestDataOfTheReleaseBefore(t *testing.T) {
 				}
 			}
 			if repeats > u.repeats {
-				t.Errorf("%d of %d pages that the older program had fetched were fetched again, at most %d: %v", repeats, len(strings.Fields(string(before))), u.repeats, asked)
+				t.Errorf("%d of %d pages that the older program had fetched were fetched again, at most %d: %v",
+					repeats, len(strings.Fields(string(before))), u.repeats, asked)
 			}
 			archived, _ := archivedPages(t, c, func(capture) bool { return true })
 			sameSet(t, "archived", archived, oldURLs())
-			t.Logf("%d pages by the older program, %d by this one, %d by both", len(strings.Fields(string(before))), len(asked), repeats)
+			t.Logf("%d pages by the older program, %d by this one, %d by both",
+				len(strings.Fields(string(before))), len(asked), repeats)
 		})
 	}
 }

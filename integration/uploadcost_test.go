@@ -13,7 +13,9 @@ import (
 	"crawlnode/output/upload/s3test"
 )
 
-var uploadCost = flag.Int("uploadcost", 0, "run TestUploadCost with so many files of 64 MiB, and append the figures to docs/results/uploads.md")
+var uploadCost = flag.Int("uploadcost", 0,
+	"run TestUploadCost with so many files of 64 MiB, "+
+		"and append the figures to docs/results/uploads.md")
 
 const uploadCosts = `# Copies in an object store
 
@@ -41,7 +43,8 @@ func TestUploadCost(t *testing.T) {
 	_, _ = r.Read(body) // never fails
 	for i := range *uploadCost {
 		body[0] = byte(i)
-		if err := os.WriteFile(filepath.Join(n.dir, "derived", fmt.Sprintf("links-20260101000000-%05d-x.jsonl.gz", i)), body, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(n.dir, "derived",
+			fmt.Sprintf("links-20260101000000-%05d-x.jsonl.gz", i)), body, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,5 +67,7 @@ func TestUploadCost(t *testing.T) {
 	time.Sleep(time.Until(begun.Add(took)))
 	used -= cpuTime(n.cmd.Process.Pid)
 	mb := float64(*uploadCost) * size / 1e6
-	appendResult(t, "uploads.md", uploadCosts, fmt.Sprintf("%d | %.1f | %.0f | %.2f | %.2f | %.0f | %s |", *uploadCost*64, took.Seconds(), mb/took.Seconds(), used.Seconds(), used.Seconds()/mb*1000, mb/used.Seconds(), loadAverage()))
+	appendResult(t, "uploads.md", uploadCosts, fmt.Sprintf(
+		"%d | %.1f | %.0f | %.2f | %.2f | %.0f | %s |", *uploadCost*64, took.Seconds(), mb/took.Seconds(),
+		used.Seconds(), used.Seconds()/mb*1000, mb/used.Seconds(), loadAverage()))
 }

@@ -26,7 +26,8 @@ var uploadKills = flag.Int("uploadkills", 3, "how often TestUploads kills a node
 func (c *cluster) uploading(count int, address string) {
 	c.t.Helper()
 	for range count {
-		n := c.place("--warc-size", "1MiB", "--derive", "pages", "--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", address, "--keep-local", "none")
+		n := c.place("--warc-size", "1MiB", "--derive", "pages", "--upload",
+			"s3://bucket/crawls?region=us-east-1", "--upload-endpoint", address, "--keep-local", "none")
 		n.wrap = []string{"env", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"}
 		n.start()
 		n.ready()
@@ -34,8 +35,8 @@ func (c *cluster) uploading(count int, address string) {
 	c.converged(time.Minute)
 }
 
-// faultyUploads makes every fifth request to a store fail, in six ways, until it is told to end. Another body that was stored must be
-// replaced: it counts those, by key.
+// faultyUploads makes every fifth request to a store fail, in six ways, until it is told to end.
+// Another body that was stored must be replaced: it counts those, by key.
 type faultyUploads struct {
 	mu      sync.Mutex // guards all below
 	over    bool
@@ -47,7 +48,8 @@ type faultyUploads struct {
 func (f *faultyUploads) fault(r *http.Request) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kinds := []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated, s3test.WrongTag, s3test.Damaged}
+	kinds := []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated, s3test.WrongTag,
+		s3test.Damaged}
 	if f.n++; f.over || f.n%5 != 0 {
 		return ""
 	}
@@ -69,9 +71,10 @@ func (f *faultyUploads) end() map[string]int {
 	return f.damaged
 }
 
-// TestUploads: three nodes copy what they finish to a store that fails one request in five, and remove it; nodes are killed again and
-// again. No file goes from a disk before the store has it. In the end every file is in the store once, whole, and each capture is
-// listed and read through any node although no disk has it.
+// TestUploads: three nodes copy what they finish to a store that fails one request in five, and
+// remove it; nodes are killed again and again. No file goes from a disk before the store has it. In
+// the end every file is in the store once, whole, and each capture is listed and read through any
+// node although no disk has it.
 func TestUploads(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -116,7 +119,8 @@ func TestUploads(t *testing.T) {
 			t.Errorf("%s was stored %d times, damaged %d times", key, count, damaged[key])
 		}
 	}
-	if unseen := len(bodies) - files; unseen < 0 || unseen > len(bodies)/10 { // what came and went between two looks
+	// what came and went between two looks
+	if unseen := len(bodies) - files; unseen < 0 || unseen > len(bodies)/10 {
 		t.Errorf("%d files were seen on the disks, the store has %d", files, len(bodies))
 	}
 	for _, n := range c.nodes {
@@ -127,7 +131,8 @@ func TestUploads(t *testing.T) {
 	}
 	c.converged(time.Minute)
 	if got := exported(t, c.nodes[1]); got != want {
-		t.Errorf("with the files in the store the index has %d lines, before %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
+		t.Errorf("with the files in the store the index has %d lines, before %d",
+			strings.Count(got, "\n"), strings.Count(want, "\n"))
 	}
 	places := checkSorted(t, want)
 	for i := 0; i < len(places); i += 1 + len(places)/2000 { // all of them, unless there are many
@@ -142,16 +147,22 @@ func TestUploads(t *testing.T) {
 	if s.Queued != 0 || s.Bytes != sum {
 		t.Errorf("the status says %+v, the store has %d bytes", s, sum)
 	}
-	t.Logf("%d kills, %d objects, %d seen on the disks, %d damaged on their way, %d bytes, %d captures, load %s",
+	t.Logf("%d kills, %d objects, %d seen on the disks, %d damaged on their way, %d bytes, "+
+		"%d captures, load %s",
 		*uploadKills, len(bodies), files, len(damaged), sum, len(places), loadAverage())
 }
 
-// exportsTo exports a table in parts and a collection, of records that only the store has, and copies them to the store.
+// exportsTo exports a table in parts and a collection, of records that only the store has, and
+// copies them to the store.
 func exportsTo(t *testing.T, n *node, store *s3test.Store) {
 	t.Helper()
 	dir := t.TempDir()
-	for out, args := range map[string][]string{"parts": {"parquet", "--rows", "100"}, "crawl.wacz": {"wacz"}} {
-		args = append([]string{"export", args[0], "--addr", n.http, "-o", filepath.Join(dir, out), "--to", "s3://bucket/exports?region=us-east-1", "--to-endpoint", store.URL}, args[1:]...)
+	for out, args := range map[string][]string{
+		"parts":      {"parquet", "--rows", "100"},
+		"crawl.wacz": {"wacz"},
+	} {
+		args = append([]string{"export", args[0], "--addr", n.http, "-o", filepath.Join(dir, out), "--to",
+			"s3://bucket/exports?region=us-east-1", "--to-endpoint", store.URL}, args[1:]...)
 		cmd := exec.Command(binary(t), args...)
 		cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
 		if said, err := cmd.CombinedOutput(); err != nil {
@@ -205,7 +216,8 @@ func checkStored(t *testing.T, n *node, bodies map[string][]byte, l cdxLine) {
 			continue
 		}
 		code, got, err := n.get("/api/v1/captures/" + l.Filename + "/" + l.Offset)
-		if err != nil || code != http.StatusOK || i+size > len(body) || !bytes.Equal(got, body[i:i+size]) {
+		if err != nil || code != http.StatusOK || i+size > len(body) ||
+			!bytes.Equal(got, body[i:i+size]) {
 			t.Errorf("%s at %s: %d, %v, %d bytes", l.Filename, l.Offset, code, err, len(got))
 		}
 		return

@@ -16,8 +16,9 @@ import (
 	"crawlnode/output/upload/s3test"
 )
 
-// TestUploadOverTLS copies the files of a crawl to a store whose certificate an authority of one's own has signed: the command says so and fails until the
-// environment names that authority. Then it copies what waits.
+// TestUploadOverTLS copies the files of a crawl to a store whose certificate an authority of one's
+// own has signed: the command says so and fails until the environment names that authority. Then it
+// copies what waits.
 func TestUploadOverTLS(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -33,14 +34,21 @@ func TestUploadOverTLS(t *testing.T) {
 	t.Cleanup(secure.Close)
 	dir := t.TempDir()
 	authority := filepath.Join(dir, "authority.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(authority,
+		pem.EncodeToMemory(&pem.Block{
+			Type:  "CERTIFICATE",
+			Bytes: secure.Certificate().Raw,
+		}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	crawl := func(env ...string) (said string, err error) {
-		args := append([]string{"crawl", site.URL + "/", "--data-dir", filepath.Join(dir, "data"), "--contact", "me@example.org", "--allow-net", "127.0.0.0/8",
-			"--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", secure.URL, "--keep-local", "none"}, ownPorts(t)...)
+		args := append([]string{"crawl", site.URL + "/", "--data-dir", filepath.Join(dir, "data"),
+			"--contact", "me@example.org", "--allow-net", "127.0.0.0/8",
+			"--upload", "s3://bucket/crawls?region=us-east-1", "--upload-endpoint", secure.URL,
+			"--keep-local", "none"}, ownPorts(t)...)
 		cmd := exec.CommandContext(t.Context(), binary(t), args...)
-		cmd.Env = append(append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"), env...)
+		cmd.Env = append(append(os.Environ(), "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"),
+			env...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

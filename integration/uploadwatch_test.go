@@ -15,8 +15,8 @@ import (
 	"crawlnode/output/upload/s3test"
 )
 
-// finishedFiles watches the finished files of a cluster's nodes. It keeps a link to each, and when one goes, the store must have it,
-// once and whole.
+// finishedFiles watches the finished files of a cluster's nodes. It keeps a link to each, and when
+// one goes, the store must have it, once and whole.
 type finishedFiles struct {
 	t     *testing.T
 	store *s3test.Store
@@ -32,7 +32,13 @@ type finishedFiles struct {
 // watchFinished begins to look, until end is called.
 func watchFinished(t *testing.T, store *s3test.Store, c *cluster) *finishedFiles {
 	t.Helper()
-	w := &finishedFiles{t: t, store: store, kept: t.TempDir(), links: map[string]string{}, there: map[string]bool{}}
+	w := &finishedFiles{
+		t:     t,
+		store: store,
+		kept:  t.TempDir(),
+		links: map[string]string{},
+		there: map[string]bool{},
+	}
 	for _, n := range c.nodes {
 		w.dirs = append(w.dirs, filepath.Join(n.dir, "warc"), filepath.Join(n.dir, "derived"))
 	}
@@ -62,7 +68,8 @@ func (w *finishedFiles) look() {
 		}
 		for _, e := range entries {
 			name := e.Name()
-			if !strings.HasSuffix(name, ".warc.gz") && !strings.HasSuffix(name, ".cdxj") && !strings.HasSuffix(name, ".jsonl.gz") {
+			if !strings.HasSuffix(name, ".warc.gz") && !strings.HasSuffix(name, ".cdxj") &&
+				!strings.HasSuffix(name, ".jsonl.gz") {
 				continue
 			}
 			path := filepath.Join(dir, name)
@@ -93,7 +100,8 @@ func (w *finishedFiles) compare(path string) {
 	}
 	suffix := "/" + filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 	if found := w.store.Find(suffix); len(found) != 1 || !bytes.Equal(found[0], want) {
-		w.t.Errorf("%s is not on the disk, and the store has %d objects of that name, or another one", path, len(found))
+		w.t.Errorf("%s is not on the disk, and the store has %d objects of that name, or another one",
+			path, len(found))
 	}
 }
 

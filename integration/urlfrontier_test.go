@@ -22,14 +22,16 @@ import (
 	"crawlnode/workers/urlfrontier/wire"
 )
 
-// TestURLFrontier has two clients of the URLFrontier protocol crawl four hosts out of three nodes that fetch no page. One node is killed. Each page
-// is fetched, no host has two requests at a time or too small a gap, and none is fetched twice but for what the killed node had leased.
+// TestURLFrontier has two clients of the URLFrontier protocol crawl four hosts out of three nodes
+// that fetch no page. One node is killed. Each page is fetched, no host has two requests at a time
+// or too small a gap, and none is fetched twice but for what the killed node had leased.
 func TestURLFrontier(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay, hosts, pages = 100 * time.Millisecond, 4, 25
 	site := serveTree(t, hosts, pages)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--fetch", "off", "--lease", "3s")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--fetch", "off",
+		"--lease", "3s")
 	var at []string
 	for range 3 {
 		at = append(at, fmt.Sprint("127.0.0.1:", freePort(t)))
@@ -65,8 +67,9 @@ func TestURLFrontier(t *testing.T) {
 	site.judge(t, hosts, pages, delay)
 }
 
-// crawlBy fetches what a frontier gives out, until ctx ends. It leaves out what has waited until its lease nearly ended, as each client must:
-// results that a take-over holds up make the rest of the stream wait.
+// crawlBy fetches what a frontier gives out, until ctx ends. It leaves out what has waited until
+// its lease nearly ended, as each client must: results that a take-over holds up make the rest of
+// the stream wait.
 func crawlBy(ctx context.Context, t *testing.T, c wire.URLFrontierClient) {
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -112,17 +115,26 @@ func fetchFor(ctx context.Context, t *testing.T, c wire.URLFrontierClient, info 
 		if err != nil {
 			continue
 		}
-		items = append(items, &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: &wire.URLInfo{Url: link.String(), Metadata: map[string]*wire.StringList{
-			"source_url": {Values: []string{info.GetUrl()}}, "depth": {Values: []string{strconv.Itoa(depth + 1)}}}}}}})
+		items = append(items,
+			&wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{
+				Info: &wire.URLInfo{Url: link.String(), Metadata: map[string]*wire.StringList{
+					"source_url": {Values: []string{info.GetUrl()}},
+					"depth":      {Values: []string{strconv.Itoa(depth + 1)}}}},
+			}}})
 	}
-	info.Metadata["fetch.statusCode"] = &wire.StringList{Values: []string{strconv.Itoa(resp.StatusCode)}}
-	items = append(items, &wire.URLItem{Item: &wire.URLItem_Known{Known: &wire.KnownURLItem{Info: info}}}) // the last: its links are stored by then
+	info.Metadata["fetch.statusCode"] = &wire.StringList{
+		Values: []string{strconv.Itoa(resp.StatusCode)},
+	}
+	// the last: its links are stored by then
+	items = append(items,
+		&wire.URLItem{Item: &wire.URLItem_Known{Known: &wire.KnownURLItem{Info: info}}})
 	for ctx.Err() == nil && len(items) > 0 {
 		items = putAll(ctx, c, items)
 	}
 }
 
-// putAll sends items and returns those that must be sent again. It ends its stream: a connection has 64 at a time, and one more waits for ever.
+// putAll sends items and returns those that must be sent again. It ends its stream: a connection
+// has 64 at a time, and one more waits for ever.
 func putAll(ctx context.Context, c wire.URLFrontierClient, items []*wire.URLItem) []*wire.URLItem {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -152,10 +164,16 @@ type tree struct {
 	both  int           // requests that came while another one to their host was open
 }
 
-// serveTree serves hosts 127.0.0.1, 127.0.0.2... of some pages each. Page p of host h links to pages 2p+1 and 2p+2 of its own and of the next host.
+// serveTree serves hosts 127.0.0.1, 127.0.0.2... of some pages each. Page p of host h links to
+// pages 2p+1 and 2p+2 of its own and of the next host.
 func serveTree(t *testing.T, hosts, pages int) *tree {
 	t.Helper()
-	s := &tree{ends: map[string]time.Time{}, open: map[string]bool{}, count: map[string]int{}, least: time.Hour}
+	s := &tree{
+		ends:  map[string]time.Time{},
+		open:  map[string]bool{},
+		count: map[string]int{},
+		least: time.Hour,
+	}
 	s.port = fmt.Sprint(freePort(t)) // at all the addresses
 	for h := range hosts {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:%s", h+1, s.port))
@@ -188,8 +206,8 @@ func (s *tree) page(host, p int) string {
 	return fmt.Sprintf("http://127.0.0.%d:%s/%d", host+1, s.port, p)
 }
 
-// seeds are the first pages of so many hosts. They are seeds at once or none: a page that is fetched
-// meanwhile links to the first page of the next host.
+// seeds are the first pages of so many hosts. They are seeds at once or none: a page that is
+// fetched meanwhile links to the first page of the next host.
 func (s *tree) seeds(hosts int) (urls []string) {
 	for h := range hosts {
 		urls = append(urls, s.page(h, 0))
@@ -236,8 +254,11 @@ func (s *tree) judge(t *testing.T, hosts, pages int, delay time.Duration) {
 			}
 		}
 	}
-	t.Logf("%d pages: %d missing, %d twice, least gap %v, %d at a time", hosts*pages, missing, twice, s.least, s.both)
+	t.Logf("%d pages: %d missing, %d twice, least gap %v, %d at a time", hosts*pages, missing, twice,
+		s.least, s.both)
 	if missing > 0 || twice > hosts || s.both > 0 || s.least < delay {
-		t.Errorf("%d missing, %d twice (at most %d), least gap %v (at least %v), %d requests beside another one", missing, twice, hosts, s.least, delay, s.both)
+		t.Errorf(
+			"%d missing, %d twice (at most %d), least gap %v (at least %v), %d requests beside another one",
+			missing, twice, hosts, s.least, delay, s.both)
 	}
 }

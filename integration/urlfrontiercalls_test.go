@@ -49,10 +49,12 @@ var frontierCalls = []frontierCall{
 			_, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 99)})
 			return err
 		}},
-		{codes.NotFound, "one that the crawl does not have", "does not have this URL", func(k *frontierTrip) error {
-			_, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0), CrawlID: "other"})
-			return err
-		}},
+		{codes.NotFound, "one that the crawl does not have", "does not have this URL",
+			func(k *frontierTrip) error {
+				_, err := k.c.GetURLStatus(k.ctx,
+					&wire.URLStatusRequest{Url: k.site.page(0, 0), CrawlID: "other"})
+				return err
+			}},
 	}},
 	{"ListURLs", "read", (*frontierTrip).listURLs, nil},
 	{"CountURLs", "read", (*frontierTrip).countURLs, nil},
@@ -76,13 +78,15 @@ var frontierCalls = []frontierCall{
 		{codes.Unimplemented, "with `local`", "without local", refusedDelay(&wire.QueueDelayParams{Local: true})},
 	}},
 	{"SetCrawlLimit", "admin", (*frontierTrip).setCrawlLimit, []frontierRefusal{
-		{codes.NotFound, "a queue that another crawl does not have", "no such queue", refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1", CrawlID: "other"})},
+		{codes.NotFound, "a queue that another crawl does not have", "no such queue",
+			refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1", CrawlID: "other"})},
 		{codes.Unimplemented, "with a `key`", "the same for all hosts", refusedLimit(&wire.CrawlLimitParams{Key: "127.0.0.1"})},
 		{codes.Unimplemented, "with `local`", "without local", refusedLimit(&wire.CrawlLimitParams{Local: true})},
 	}},
 	{"SetLogLevel", "admin", (*frontierTrip).setLogLevel, []frontierRefusal{
 		{codes.InvalidArgument, "a level that is none", "no level 99", refusedLevel(&wire.LogLevelParams{Level: 99, Local: true})},
-		{codes.Unimplemented, "with a `package`", "leave the package empty", refusedLevel(&wire.LogLevelParams{Package: "frontier", Local: true})},
+		{codes.Unimplemented, "with a `package`", "leave the package empty",
+			refusedLevel(&wire.LogLevelParams{Package: "frontier", Local: true})},
 		{codes.Unimplemented, "without `local`", "with local", refusedLevel(&wire.LogLevelParams{})},
 	}},
 	{"DeleteCrawl", "admin", (*frontierTrip).deleteCrawl, nil},
@@ -118,7 +122,8 @@ func descriptor() map[string]grpc.StreamDesc {
 	return calls
 }
 
-// TestURLFrontierTable compares the calls above with the contract and with the table of docs/workers.md.
+// TestURLFrontierTable compares the calls above with the contract and with the table of
+// docs/workers.md.
 func TestURLFrontierTable(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/workers.md")
@@ -145,7 +150,8 @@ func TestURLFrontierTable(t *testing.T) {
 		row := rows[c.name]
 		delete(rows, c.name)
 		if len(row) != 4 || !slices.Equal(want, []string{row[0], row[1], row[3]}) {
-			t.Errorf("docs/workers.md has %q; want %q with what the call does between the last two", row, want)
+			t.Errorf("docs/workers.md has %q; want %q with what the call does between the last two", row,
+				want)
 		}
 	}
 	for name := range calls {
@@ -161,7 +167,11 @@ func refusals(all []frontierRefusal) string {
 	var text []string
 	for i, r := range all {
 		if i == 0 || r.code != all[i-1].code {
-			names := map[codes.Code]string{codes.InvalidArgument: "INVALID_ARGUMENT", codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED"}
+			names := map[codes.Code]string{
+				codes.InvalidArgument: "INVALID_ARGUMENT",
+				codes.NotFound:        "NOT_FOUND",
+				codes.Unimplemented:   "UNIMPLEMENTED",
+			}
 			text = append(text, "`"+names[r.code]+"`: "+r.when)
 		} else {
 			text[len(text)-1] += ", " + r.when
@@ -170,8 +180,8 @@ func refusals(all []frontierRefusal) string {
 	return cmp.Or(strings.Join(text, "; "), "–")
 }
 
-// TestURLFrontierCalls makes each call of the contract at a node with a key: without a token, with a token of a smaller role, as it is meant, and in
-// each way that is refused.
+// TestURLFrontierCalls makes each call of the contract at a node with a key: without a token, with
+// a token of a smaller role, as it is meant, and in each way that is refused.
 func TestURLFrontierCalls(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -179,7 +189,8 @@ func TestURLFrontierCalls(t *testing.T) {
 	at := fmt.Sprint("127.0.0.1:", freePort(t))
 	n := c.add("--frontier-addr", at)
 	n.ready()
-	conn, err := grpc.NewClient(at, grpc.WithTransportCredentials(credentials.NewTLS(c.key.ClientTLS())))
+	conn, err := grpc.NewClient(at,
+		grpc.WithTransportCredentials(credentials.NewTLS(c.key.ClientTLS())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,22 +203,31 @@ func TestURLFrontierCalls(t *testing.T) {
 		if code != 0 {
 			t.Fatal(stderr)
 		}
-		contexts[role] = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(token))
+		contexts[role] = metadata.AppendToOutgoingContext(ctx, "authorization",
+			"Bearer "+strings.TrimSpace(token))
 	}
 	calls := descriptor()
 	smaller := map[string]string{"operate": "read", "admin": "operate"}
 	for _, call := range frontierCalls {
 		desc := calls[call.name]
-		if err := empty(ctx, conn, &desc); grpcstatus.Code(err) != codes.Unauthenticated || !strings.Contains(err.Error(), "authorization: Bearer") {
+		if err := empty(ctx, conn, &desc); grpcstatus.Code(err) != codes.Unauthenticated ||
+			!strings.Contains(err.Error(), "authorization: Bearer") {
 			t.Errorf("%s without a token: %v", call.name, err)
 		}
 		if role := smaller[call.role]; role != "" {
-			if err := empty(contexts[role], conn, &desc); grpcstatus.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "needs the role "+call.role) {
+			if err := empty(contexts[role], conn, &desc); grpcstatus.Code(err) != codes.PermissionDenied ||
+				!strings.Contains(err.Error(), "needs the role "+call.role) {
 				t.Errorf("%s with the role %s: %v", call.name, role, err)
 			}
 		}
 	}
-	k := &frontierTrip{ctx: ctx, c: wire.NewURLFrontierClient(conn), n: n, site: serveTree(t, 2, 3), given: map[string]*wire.URLInfo{}}
+	k := &frontierTrip{
+		ctx:   ctx,
+		c:     wire.NewURLFrontierClient(conn),
+		n:     n,
+		site:  serveTree(t, 2, 3),
+		given: map[string]*wire.URLInfo{},
+	}
 	for _, call := range frontierCalls {
 		t.Run(call.name, func(t *testing.T) {
 			k.T, k.ctx = t, contexts[call.role]
@@ -228,7 +248,8 @@ func TestURLFrontierCalls(t *testing.T) {
 	})
 	c.stop()
 	if log, err := os.ReadFile(n.log); err != nil || !strings.Contains(string(log), "DEBUG") {
-		t.Errorf("SetLogLevel changed nothing: the node logged no detail of its end, %v\n%s", err, tail(n.log, 20))
+		t.Errorf("SetLogLevel changed nothing: the node logged no detail of its end, %v\n%s", err,
+			tail(n.log, 20))
 	}
 }
 
@@ -236,7 +257,8 @@ func TestURLFrontierCalls(t *testing.T) {
 func empty(ctx context.Context, conn *grpc.ClientConn, desc *grpc.StreamDesc) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := conn.NewStream(ctx, desc, "/"+wire.URLFrontier_ServiceDesc.ServiceName+"/"+desc.StreamName)
+	s, err := conn.NewStream(ctx, desc,
+		"/"+wire.URLFrontier_ServiceDesc.ServiceName+"/"+desc.StreamName)
 	if err != nil {
 		return err
 	}

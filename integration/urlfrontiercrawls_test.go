@@ -130,7 +130,12 @@ func known(info *wire.URLInfo, date time.Time) *wire.URLItem {
 
 // withoutOurs is an item as StormCrawler sends it back: without what the server has added.
 func withoutOurs(info *wire.URLInfo) *wire.URLInfo {
-	out := &wire.URLInfo{Url: info.GetUrl(), Key: info.GetKey(), CrawlID: info.GetCrawlID(), Metadata: map[string]*wire.StringList{}}
+	out := &wire.URLInfo{
+		Url:      info.GetUrl(),
+		Key:      info.GetKey(),
+		CrawlID:  info.GetCrawlID(),
+		Metadata: map[string]*wire.StringList{},
+	}
 	for key, vs := range info.GetMetadata() {
 		if !strings.HasPrefix(key, "crawlnode.") {
 			out.Metadata[key] = vs
@@ -151,7 +156,10 @@ func (k *crawls) status(id, url string) (*wire.URLItem, error) {
 	var item *wire.URLItem
 	var err error
 	until(k.T, time.Minute, func() string {
-		if item, err = k.any().GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: url, CrawlID: id}); grpcstatus.Code(err) == codes.Unavailable {
+		if item, err = k.any().GetURLStatus(k.ctx, &wire.URLStatusRequest{
+			Url:     url,
+			CrawlID: id,
+		}); grpcstatus.Code(err) == codes.Unavailable {
 			return err.Error()
 		}
 		return ""
@@ -181,20 +189,28 @@ func TestURLFrontierCrawls(t *testing.T) {
 	k, c := frontiers(t, 2, "--delay", "50ms", "--fetch", "off")
 	url := site.page(0, 0)
 	for _, id := range []string{"a", "b"} {
-		k.put(found(&wire.URLInfo{Url: url, CrawlID: id, Metadata: md("k", id, "k", "", "crawlnode.x", "no")}, ""), "OK")
+		k.put(found(&wire.URLInfo{
+			Url:      url,
+			CrawlID:  id,
+			Metadata: md("k", id, "k", "", "crawlnode.x", "no"),
+		}, ""), "OK")
 	}
 	k.put(found(&wire.URLInfo{Url: site.page(1, 1), CrawlID: "a"}, ""), "OK")
 	k.put(found(&wire.URLInfo{Url: url, CrawlID: strings.Repeat("x", 200)}, ""), "SKIPPED")
-	k.put(found(&wire.URLInfo{Url: url, CrawlID: "a", Metadata: md("big", strings.Repeat("x", 5000))}, ""), "SKIPPED")
+	k.put(found(&wire.URLInfo{Url: url, CrawlID: "a", Metadata: md("big", strings.Repeat("x", 5000))},
+		""), "SKIPPED")
 	k.put(found(&wire.URLInfo{Url: "mailto:x", CrawlID: "a"}, ""), "SKIPPED")
-	if l, err := k.any().ListCrawls(k.ctx, &wire.Local{}); err != nil || !slices.Equal(l.GetValues(), []string{"DEFAULT", "a", "b"}) {
+	if l, err := k.any().ListCrawls(k.ctx, &wire.Local{}); err != nil ||
+		!slices.Equal(l.GetValues(), []string{"DEFAULT", "a", "b"}) {
 		t.Errorf("crawls: %v, %v", l, err)
 	}
 	if a, b, own := k.count("a"), k.count("b"), k.count(""); a != 2 || b != 1 || own != 0 {
 		t.Errorf("%d URLs in a, %d in b, %d in the cluster's own crawl", a, b, own)
 	}
 	got := k.get(&wire.GetParams{Item: of("a"), Key: "127.0.0.1", DelayRequestable: 60})
-	if got.GetUrl() != url || got.GetCrawlID() != "a" || !slices.Equal(got.GetMetadata()["k"].GetValues(), []string{"a", ""}) || got.GetMetadata()["crawlnode.x"] != nil {
+	if got.GetUrl() != url || got.GetCrawlID() != "a" ||
+		!slices.Equal(got.GetMetadata()["k"].GetValues(), []string{"a", ""}) ||
+		got.GetMetadata()["crawlnode.x"] != nil {
 		t.Errorf("given out: %v", got)
 	}
 	if left := leaseOf(t, got); left < 50*time.Second || left > time.Minute {
@@ -205,13 +221,19 @@ func TestURLFrontierCrawls(t *testing.T) {
 			t.Fatalf("%v, %v beside a lease of the same host", all, err)
 		}
 	}
-	if st, err := k.any().GetStats(k.ctx, &wire.QueueWithinCrawlParams{CrawlID: "a"}); err != nil || st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 2 || st.GetCounts()["active_queues"] != 2 || st.GetCounts()["completed"] != 0 || st.GetCrawlID() != "a" {
+	if st, err := k.any().GetStats(k.ctx, &wire.QueueWithinCrawlParams{CrawlID: "a"}); err != nil ||
+		st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 2 ||
+		st.GetCounts()["active_queues"] != 2 || st.GetCounts()["completed"] != 0 ||
+		st.GetCrawlID() != "a" {
 		t.Errorf("stats: %v, %v", st, err)
 	}
 	back := withoutOurs(got)
 	back.Metadata = md("seen", "1")
 	k.put(known(back, time.Now().Add(time.Hour)), "OK")
-	if item, err := k.status("a", url); err != nil || item.GetKnown().GetRefetchableFromDate() < uint64(time.Now().Unix()) || item.GetCreationDate() == 0 || item.GetKnown().GetInfo().GetMetadata()["seen"] == nil || item.GetKnown().GetInfo().GetMetadata()["k"] != nil {
+	if item, err := k.status("a", url); err != nil ||
+		item.GetKnown().GetRefetchableFromDate() < uint64(time.Now().Unix()) ||
+		item.GetCreationDate() == 0 || item.GetKnown().GetInfo().GetMetadata()["seen"] == nil ||
+		item.GetKnown().GetInfo().GetMetadata()["k"] != nil {
 		t.Errorf("after its result: %v, %v", item, err)
 	}
 	if got := k.get(&wire.GetParams{Item: of("b")}); got.GetUrl() != url || got.GetCrawlID() != "b" {
@@ -219,24 +241,35 @@ func TestURLFrontierCrawls(t *testing.T) {
 	} else {
 		k.put(known(withoutOurs(got), time.Time{}), "OK")
 	}
-	if st, err := k.any().GetStats(k.ctx, &wire.QueueWithinCrawlParams{CrawlID: "b", Key: "127.0.0.1"}); err != nil || st.GetSize() != 0 || st.GetCounts()["completed"] != 1 {
+	if st, err := k.any().GetStats(k.ctx, &wire.QueueWithinCrawlParams{
+		CrawlID: "b",
+		Key:     "127.0.0.1",
+	}); err != nil || st.GetSize() != 0 || st.GetCounts()["completed"] != 1 {
 		t.Errorf("stats: %v, %v", st, err)
 	}
-	if got := k.get(&wire.GetParams{DelayRequestable: 1}); got.GetUrl() != site.page(1, 1) { // of any crawl
+	// of any crawl
+	if got := k.get(&wire.GetParams{DelayRequestable: 1}); got.GetUrl() != site.page(1, 1) {
 		t.Errorf("given out: %v", got)
 	}
-	if got := k.get(&wire.GetParams{DelayRequestable: 1, Item: of("a")}); got.GetUrl() != site.page(1, 1) {
+	if got := k.get(&wire.GetParams{
+		DelayRequestable: 1,
+		Item:             of("a"),
+	}); got.GetUrl() != site.page(1, 1) {
 		t.Errorf("when its lease has ended: %v", got)
 	}
 
 	t.Run("delete", func(t *testing.T) {
-		if n, err := k.any().DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{Key: "127.0.0.1", CrawlID: "a"}); err != nil || n.GetValue() != 1 {
+		if n, err := k.any().DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{
+			Key:     "127.0.0.1",
+			CrawlID: "a",
+		}); err != nil || n.GetValue() != 1 {
 			t.Errorf("the queue: %v, %v", n, err)
 		}
 		if a, b := k.count("a"), k.count("b"); a != 1 || b != 1 {
 			t.Errorf("%d URLs in a, %d in b", a, b)
 		}
-		if n, err := k.any().DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "b"}); err != nil || n.GetValue() != 1 {
+		if n, err := k.any().DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "b"}); err != nil ||
+			n.GetValue() != 1 {
 			t.Errorf("the crawl: %v, %v", n, err)
 		}
 		if _, err := k.status("b", url); grpcstatus.Code(err) != codes.NotFound {
@@ -246,12 +279,17 @@ func TestURLFrontierCrawls(t *testing.T) {
 		if got := k.get(&wire.GetParams{Item: of("b"), DelayRequestable: 1}); got.GetUrl() != url {
 			t.Errorf("put again: %v", got)
 		}
-		if n, err := k.any().PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "a", Days: 1}); err != nil || n.GetValue() != 0 {
+		if n, err := k.any().PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "a", Days: 1}); err != nil ||
+			n.GetValue() != 0 {
 			t.Errorf("purged: %v, %v", n, err)
 		}
 	})
 	t.Run("block", func(t *testing.T) {
-		b := &wire.BlockQueueParams{Key: "127.0.0.1", CrawlID: "b", Time: uint64(time.Now().Add(time.Hour).Unix())}
+		b := &wire.BlockQueueParams{
+			Key:     "127.0.0.1",
+			CrawlID: "b",
+			Time:    uint64(time.Now().Add(time.Hour).Unix()),
+		}
 		if _, err := k.any().BlockQueueUntil(k.ctx, b); err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +344,8 @@ func TestURLFrontierNodeLost(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond) // its lease ends
 		k.put(known(withoutOurs(got), time.Time{}), "OK")
-		if item, err := k.status("", got.GetUrl()); err != nil || item.GetKnown() == nil || item.GetKnown().GetInfo().GetMetadata()["k"].GetValues()[0] != "own" {
+		if item, err := k.status("", got.GetUrl()); err != nil || item.GetKnown() == nil ||
+			item.GetKnown().GetInfo().GetMetadata()["k"].GetValues()[0] != "own" {
 			t.Errorf("after a late result: %v, %v", item, err)
 		}
 	}
@@ -323,7 +362,8 @@ func TestURLFrontierDates(t *testing.T) {
 	url := site.page(0, 0)
 	k.put(found(&wire.URLInfo{Url: url, Metadata: md("k", "1")}, ""), "OK")
 	got := k.get(&wire.GetParams{DelayRequestable: 60})
-	if got.GetUrl() != url || got.GetCrawlID() != "DEFAULT" || got.GetMetadata()["k"].GetValues()[0] != "1" {
+	if got.GetUrl() != url || got.GetCrawlID() != "DEFAULT" ||
+		got.GetMetadata()["k"].GetValues()[0] != "1" {
 		t.Errorf("given out: %v", got)
 	}
 	back, date := withoutOurs(got), time.Now().Add(3*time.Second)
@@ -331,11 +371,13 @@ func TestURLFrontierDates(t *testing.T) {
 	k.put(known(back, date), "OK")
 	item, err := k.status("", url)
 	early := time.Now().Before(date.Truncate(time.Second)) // else it is wanted again
-	if early && (err != nil || item.GetKnown().GetRefetchableFromDate() != uint64(date.Unix()) || item.GetCreationDate() == 0) {
+	if early && (err != nil || item.GetKnown().GetRefetchableFromDate() != uint64(date.Unix()) ||
+		item.GetCreationDate() == 0) {
 		t.Errorf("after its result: %v, %v", item, err)
 	}
 	again := k.get(&wire.GetParams{DelayRequestable: 60})
-	if again.GetUrl() != url || again.GetMetadata()["k"].GetValues()[0] != "2" || time.Now().Before(date.Truncate(time.Second)) {
+	if again.GetUrl() != url || again.GetMetadata()["k"].GetValues()[0] != "2" ||
+		time.Now().Before(date.Truncate(time.Second)) {
 		t.Errorf("at its date: %v", again)
 	}
 	back.Metadata = md("fetch.error.count", "1")
@@ -376,7 +418,8 @@ func TestURLFrontierBesideCrawl(t *testing.T) {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	if site.both > 0 || site.least < delay {
-		t.Errorf("%d requests beside another of the same host; the least gap is %v", site.both, site.least)
+		t.Errorf("%d requests beside another of the same host; the least gap is %v", site.both,
+			site.least)
 	}
 	for h := range hosts {
 		for p := range pages {

@@ -56,13 +56,21 @@ func (k *frontierTrip) listCrawls() {
 func (k *frontierTrip) putURLs() {
 	seed, other := k.site.page(0, 0), &wire.URLInfo{Url: k.site.page(0, 1), CrawlID: "no\x1bcrawl"}
 	k.put("id", found(&wire.URLInfo{Url: seed}, "id"), "OK")
-	k.put(seed, found(&wire.URLInfo{Url: seed, Key: "any", Metadata: map[string]*wire.StringList{"mine": {Values: []string{"1"}}}}, ""), "OK") // known already
+	// known already
+	k.put(seed, found(&wire.URLInfo{
+		Url:      seed,
+		Key:      "any",
+		Metadata: map[string]*wire.StringList{"mine": {Values: []string{"1"}}},
+	}, ""), "OK")
 	k.put("mailto:x", found(&wire.URLInfo{Url: "mailto:x"}, ""), "SKIPPED")
 	k.put(other.GetUrl(), found(other, ""), "SKIPPED")
 }
 
 func found(info *wire.URLInfo, id string) *wire.URLItem {
-	return &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: info}}, ID: id}
+	return &wire.URLItem{
+		Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: info}},
+		ID:   id,
+	}
 }
 
 func result(info *wire.URLInfo) *wire.URLItem {
@@ -91,8 +99,10 @@ func (k *frontierTrip) put(id string, item *wire.URLItem, want string) {
 }
 
 func (k *frontierTrip) putDiscovered() {
-	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: k.site.page(1, 0)}, {Url: k.site.page(1, 1), CrawlID: "no\x1bcrawl"}, {Url: "mailto:x"}}}
-	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_SKIPPED}
+	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: k.site.page(1, 0)},
+		{Url: k.site.page(1, 1), CrawlID: "no\x1bcrawl"}, {Url: "mailto:x"}}}
+	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED,
+		wire.AckMessage_SKIPPED}
 	s, err := k.c.PutDiscovered(k.ctx)
 	k.fatal(err)
 	until(k.T, 20*time.Second, func() string {
@@ -138,7 +148,11 @@ func (k *frontierTrip) getURLs() {
 		k.Errorf("another crawl has %v", got)
 	}
 	until(k.T, 20*time.Second, func() string {
-		k.ask(&wire.GetParams{MaxQueues: 10, MaxUrlsPerQueue: 5, Item: &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}}})
+		k.ask(&wire.GetParams{
+			MaxQueues:       10,
+			MaxUrlsPerQueue: 5,
+			Item:            &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}},
+		})
 		if len(k.given) < 2 {
 			return fmt.Sprintf("given out: %v", k.given)
 		}
@@ -146,7 +160,8 @@ func (k *frontierTrip) getURLs() {
 	})
 	info := k.given["127.0.0.1"]
 	keys := slices.Sorted(maps.Keys(info.GetMetadata()))
-	if info.GetUrl() != k.site.page(0, 0) || info.GetCrawlID() != "DEFAULT" || !slices.Equal(keys, []string{"crawlnode.delay_seconds", "crawlnode.lease", "crawlnode.lease_seconds", "depth"}) {
+	if info.GetUrl() != k.site.page(0, 0) || info.GetCrawlID() != "DEFAULT" || !slices.Equal(keys,
+		[]string{"crawlnode.delay_seconds", "crawlnode.lease", "crawlnode.lease_seconds", "depth"}) {
 		k.Errorf("given out: %v", info)
 	}
 	if left := leaseOf(k.T, info); left < time.Minute || left > 5*time.Minute {
@@ -156,7 +171,10 @@ func (k *frontierTrip) getURLs() {
 		k.Errorf("given out beside the leases: %v", got)
 	}
 	for p := range 2 {
-		link := &wire.URLInfo{Url: k.site.page(0, p+1), Metadata: map[string]*wire.StringList{"source_url": {Values: []string{info.GetUrl()}}}}
+		link := &wire.URLInfo{
+			Url:      k.site.page(0, p+1),
+			Metadata: map[string]*wire.StringList{"source_url": {Values: []string{info.GetUrl()}}},
+		}
 		k.put(link.GetUrl(), found(link, ""), "OK")
 	}
 	info.Metadata["fetch.statusCode"] = &wire.StringList{Values: []string{"200"}}
@@ -175,8 +193,10 @@ func (k *frontierTrip) getURLs() {
 
 // getURLStatus reports a visited and a queued URL.
 func (k *frontierTrip) getURLStatus() {
-	item, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0), Key: "any", CrawlID: "DEFAULT"})
-	if info := item.GetKnown().GetInfo(); err != nil || info.GetUrl() != k.site.page(0, 0) || info.GetKey() != "127.0.0.1" || item.GetKnown().GetRefetchableFromDate() != 0 {
+	item, err := k.c.GetURLStatus(k.ctx,
+		&wire.URLStatusRequest{Url: k.site.page(0, 0), Key: "any", CrawlID: "DEFAULT"})
+	if info := item.GetKnown().GetInfo(); err != nil || info.GetUrl() != k.site.page(0, 0) ||
+		info.GetKey() != "127.0.0.1" || item.GetKnown().GetRefetchableFromDate() != 0 {
 		k.Errorf("a visited URL: %v, %v", item, err)
 	}
 	item, err = k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 2)})
@@ -185,7 +205,8 @@ func (k *frontierTrip) getURLStatus() {
 	}
 }
 
-// listURLs lists the four pages. The node has also found a sitemap of each host, and fetches it when it is due.
+// listURLs lists the four pages. The node has also found a sitemap of each host, and fetches it
+// when it is due.
 func (k *frontierTrip) listURLs() {
 	yes, filter := true, "HTTP"
 	for _, c := range []struct {
@@ -216,8 +237,10 @@ func (k *frontierTrip) listURLs() {
 				made++
 			}
 		}
-		if !errors.Is(err, io.EOF) || all != c.all || c.known >= 0 && (known != c.known || made != c.made) {
-			k.Errorf("%v: %d known and %d discovered of %d, %v; want %d and %d of %d", c.p, known, made, all, err, c.known, c.made, c.all)
+		if !errors.Is(err, io.EOF) || all != c.all ||
+			c.known >= 0 && (known != c.known || made != c.made) {
+			k.Errorf("%v: %d known and %d discovered of %d, %v; want %d and %d of %d", c.p, known, made, all,
+				err, c.known, c.made, c.all)
 		}
 	}
 }
@@ -240,12 +263,15 @@ func (k *frontierTrip) countURLs() {
 	}
 }
 
-// getStats counts the page that was visited and the one that is leased; two sitemaps may be visited or not.
+// getStats counts the page that was visited and the one that is leased; two sitemaps may be visited
+// or not.
 func (k *frontierTrip) getStats() {
 	until(k.T, 20*time.Second, func() string {
 		st, err := k.c.GetStats(k.ctx, &wire.QueueWithinCrawlParams{})
 		k.fatal(err)
-		if done := st.GetCounts()["completed"]; done < 1 || done > 3 || st.GetSize()+done != 6 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 2 || st.GetCounts()["active_queues"] != 2 || st.GetCrawlID() != "DEFAULT" {
+		if done := st.GetCounts()["completed"]; done < 1 || done > 3 || st.GetSize()+done != 6 ||
+			st.GetInProcess() != 1 || st.GetNumberOfQueues() != 2 || st.GetCounts()["active_queues"] != 2 ||
+			st.GetCrawlID() != "DEFAULT" {
 			return fmt.Sprintf("the crawl: %v", st)
 		}
 		return ""
@@ -259,7 +285,8 @@ func (k *frontierTrip) getStats() {
 		{&wire.QueueWithinCrawlParams{CrawlID: "other"}, 0, 0, 0},
 	} {
 		st, err := k.c.GetStats(k.ctx, c.p)
-		if err != nil || st.GetSize() < c.size || st.GetCounts()["completed"] < c.completed || st.GetNumberOfQueues() != c.queues || c.size == 0 && st.GetSize() > 0 {
+		if err != nil || st.GetSize() < c.size || st.GetCounts()["completed"] < c.completed ||
+			st.GetNumberOfQueues() != c.queues || c.size == 0 && st.GetSize() > 0 {
 			k.Errorf("%v: %v, %v", c.p, st, err)
 		}
 	}
@@ -277,8 +304,10 @@ func (k *frontierTrip) listQueues() {
 		{&wire.Pagination{CrawlID: "other"}, 0},
 	} {
 		l, err := k.c.ListQueues(k.ctx, c.p)
-		ours := !slices.ContainsFunc(l.GetValues(), func(key string) bool { return key != "127.0.0.1" && key != "127.0.0.2" })
-		if err != nil || !ours || len(l.GetValues()) != c.want || int(l.GetSize()) != c.want || l.GetStart() != c.p.GetStart() || l.GetTotal() != 0 {
+		ours := !slices.ContainsFunc(l.GetValues(),
+			func(key string) bool { return key != "127.0.0.1" && key != "127.0.0.2" })
+		if err != nil || !ours || len(l.GetValues()) != c.want || int(l.GetSize()) != c.want ||
+			l.GetStart() != c.p.GetStart() || l.GetTotal() != 0 {
 			k.Errorf("%v: %v, %v; want %d hosts", c.p, l, err, c.want)
 		}
 	}
@@ -296,7 +325,8 @@ func (k *frontierTrip) active(want bool) {
 	})
 }
 
-// setActive pauses the crawl and resumes it. What waits is given out afterwards, and URLs are taken all the time.
+// setActive pauses the crawl and resumes it. What waits is given out afterwards, and URLs are taken
+// all the time.
 func (k *frontierTrip) setActive() {
 	for _, active := range []bool{false, true} {
 		_, err := k.c.SetActive(k.ctx, &wire.Active{State: active})
@@ -327,7 +357,8 @@ func (k *frontierTrip) next() {
 
 // blockQueue blocks the first host, and ends the block.
 func (k *frontierTrip) blockQueue() {
-	_, err := k.c.BlockQueueUntil(k.ctx, &wire.BlockQueueParams{Key: "127.0.0.1", Time: uint64(time.Now().Add(time.Hour).Unix())})
+	_, err := k.c.BlockQueueUntil(k.ctx,
+		&wire.BlockQueueParams{Key: "127.0.0.1", Time: uint64(time.Now().Add(time.Hour).Unix())})
 	k.fatal(err)
 	if got := k.ask(&wire.GetParams{}); len(got) > 0 {
 		k.Errorf("given out of a blocked host: %v", got)
@@ -337,7 +368,8 @@ func (k *frontierTrip) blockQueue() {
 			l, err := k.c.ListQueues(k.ctx, &wire.Pagination{IncludeInactive: inactive})
 			k.fatal(err)
 			if slices.Contains(l.GetValues(), "127.0.0.1") != inactive {
-				return fmt.Sprintf("with inactive ones %v, while 127.0.0.1 is blocked: %v", inactive, l.GetValues())
+				return fmt.Sprintf("with inactive ones %v, while 127.0.0.1 is blocked: %v", inactive,
+					l.GetValues())
 			}
 			return ""
 		})
@@ -355,7 +387,8 @@ func (k *frontierTrip) setting(name, want string) {
 			Settings map[string]json.RawMessage
 		}
 		code, raw, err := k.n.get("/api/v1/crawl")
-		if err != nil || code != http.StatusOK || json.Unmarshal(raw, &now) != nil || string(now.Settings[name]) != want {
+		if err != nil || code != http.StatusOK || json.Unmarshal(raw, &now) != nil ||
+			string(now.Settings[name]) != want {
 			return fmt.Sprintf("%s is %s, want %s (%d, %v)", name, now.Settings[name], want, code, err)
 		}
 		return ""
@@ -376,7 +409,8 @@ func (k *frontierTrip) setCrawlLimit() {
 
 // setLogLevel has the node log details: the end of the test looks for them.
 func (k *frontierTrip) setLogLevel() {
-	_, err := k.c.SetLogLevel(k.ctx, &wire.LogLevelParams{Level: wire.LogLevelParams_DEBUG, Local: true})
+	_, err := k.c.SetLogLevel(k.ctx,
+		&wire.LogLevelParams{Level: wire.LogLevelParams_DEBUG, Local: true})
 	k.fatal(err)
 }
 
@@ -400,8 +434,12 @@ func (k *frontierTrip) deleted(want uint64, call func() (*wire.Long, error)) {
 
 func (k *frontierTrip) deleteCrawl() {
 	k.other()
-	k.deleted(1, func() (*wire.Long, error) { return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "other"}) })
-	k.deleted(0, func() (*wire.Long, error) { return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "nobody's"}) })
+	k.deleted(1, func() (*wire.Long, error) {
+		return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "other"})
+	})
+	k.deleted(0, func() (*wire.Long, error) {
+		return k.c.DeleteCrawl(k.ctx, &wire.DeleteCrawlMessage{Value: "nobody's"})
+	})
 }
 
 func (k *frontierTrip) deleteQueue() {
@@ -419,8 +457,11 @@ func (k *frontierTrip) purgeURLs() {
 	k.deleted(0, func() (*wire.Long, error) {
 		return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "other", Days: 1})
 	})
-	k.deleted(1, func() (*wire.Long, error) { return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "other"}) })
-	k.deleted(0, func() (*wire.Long, error) { return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{Days: 1}) })
+	k.deleted(1, func() (*wire.Long, error) {
+		return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{CrawlID: "other"})
+	})
+	k.deleted(0,
+		func() (*wire.Long, error) { return k.c.PurgeURLs(k.ctx, &wire.PurgeUrlParams{Days: 1}) })
 }
 
 // deleteOwn deletes a host of the cluster's own crawl, and puts a URL of it again.
@@ -428,10 +469,15 @@ func (k *frontierTrip) deleteOwn() {
 	k.deleted(4, func() (*wire.Long, error) {
 		return k.c.DeleteQueue(k.ctx, &wire.QueueWithinCrawlParams{Key: "127.0.0.1"})
 	})
-	if _, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0)}); grpcstatus.Code(err) != codes.NotFound {
+	if _, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{
+		Url: k.site.page(0, 0),
+	}); grpcstatus.Code(err) != codes.NotFound {
 		k.Errorf("a deleted URL: %v", err)
 	}
-	k.put("again", found(&wire.URLInfo{Url: k.site.page(0, 0), Metadata: map[string]*wire.StringList{"mine": {Values: []string{"2"}}}}, "again"), "OK")
+	k.put("again", found(&wire.URLInfo{
+		Url:      k.site.page(0, 0),
+		Metadata: map[string]*wire.StringList{"mine": {Values: []string{"2"}}},
+	}, "again"), "OK")
 	item, err := k.c.GetURLStatus(k.ctx, &wire.URLStatusRequest{Url: k.site.page(0, 0)})
 	if err != nil || item.GetDiscovered().GetInfo().GetMetadata()["mine"].GetValues()[0] != "2" {
 		k.Errorf("put again: %v, %v", item, err)

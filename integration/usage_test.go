@@ -28,7 +28,8 @@ func TestBadInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("years of work"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("years of work"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -37,18 +38,58 @@ func TestBadInputs(t *testing.T) {
 		code  int
 		says  []string
 	}{
-		"unknown flag":         {args: []string{"start", "--delya", "1s"}, code: 2, says: []string{"--delya"}},
-		"unknown verb":         {args: []string{"strat"}, code: 2, says: []string{"strat"}},
-		"bad duration":         {args: []string{"start", "--delay", "soon"}, code: 2, says: []string{"--delay", "soon"}},
-		"delay 0 for all":      {args: []string{"start", "--delay", "0"}, code: 2, says: []string{"--delay", "--allow-net"}},
-		"open without key":     {args: []string{"start", "--http", "0.0.0.0:0"}, code: 2, says: []string{"--cluster-key-file", "--insecure"}},
-		"two mistakes":         {args: []string{"start", "--scope", "galaxy", "--partitions", "7"}, code: 2, says: []string{"--scope", "--partitions"}},
-		"bad seed":             {args: append([]string{"crawl", "ftp://example.org/", "--data-dir", t.TempDir() + "/d", "--allow-net", "127.0.0.0/8"}, ports()...), code: 2, says: []string{"ftp://example.org/"}},
-		"data dir is a file":   {args: append([]string{"start", "--data-dir", notADirectory}, ports()...), code: 3, says: []string{notADirectory}},
-		"foreign data dir":     {args: append([]string{"start", "--data-dir", foreign}, ports()...), code: 3, says: []string{foreign}},
-		"nobody answers":       {args: []string{"seeds", "add", "--addr", fmt.Sprint("127.0.0.1:", freePort(t)), "http://h1.sim.test/"}, code: 1, says: []string{"nobody answers"}},
-		"status of nobody":     {args: []string{"status", "--addr", fmt.Sprint("127.0.0.1:", freePort(t))}, code: 1, says: []string{"nobody answers"}},
-		"seeds file is absent": {args: []string{"seeds", "add", "-f", "/nonexistent/seeds.txt"}, code: 2, says: []string{"/nonexistent/seeds.txt"}},
+		"unknown flag": {
+			args: []string{"start", "--delya", "1s"},
+			code: 2,
+			says: []string{"--delya"},
+		},
+		"unknown verb": {args: []string{"strat"}, code: 2, says: []string{"strat"}},
+		"bad duration": {
+			args: []string{"start", "--delay", "soon"},
+			code: 2,
+			says: []string{"--delay", "soon"},
+		},
+		"delay 0 for all": {
+			args: []string{"start", "--delay", "0"},
+			code: 2,
+			says: []string{"--delay", "--allow-net"},
+		},
+		"open without key": {
+			args: []string{"start", "--http", "0.0.0.0:0"},
+			code: 2,
+			says: []string{"--cluster-key-file", "--insecure"},
+		},
+		"two mistakes": {
+			args: []string{"start", "--scope", "galaxy", "--partitions", "7"},
+			code: 2,
+			says: []string{"--scope", "--partitions"},
+		},
+		"bad seed": {args: append([]string{"crawl", "ftp://example.org/", "--data-dir",
+			t.TempDir() + "/d", "--allow-net",
+			"127.0.0.0/8"}, ports()...), code: 2, says: []string{"ftp://example.org/"}},
+		"data dir is a file": {
+			args: append([]string{"start", "--data-dir", notADirectory}, ports()...),
+			code: 3,
+			says: []string{notADirectory},
+		},
+		"foreign data dir": {
+			args: append([]string{"start", "--data-dir", foreign}, ports()...),
+			code: 3,
+			says: []string{foreign},
+		},
+		"nobody answers": {args: []string{"seeds", "add", "--addr",
+			fmt.Sprint("127.0.0.1:", freePort(t)),
+			"http://h1.sim.test/"}, code: 1, says: []string{"nobody answers"}},
+		"status of nobody": {
+			args: []string{"status", "--addr", fmt.Sprint("127.0.0.1:", freePort(t))},
+			code: 1,
+			says: []string{"nobody answers"},
+		},
+		"seeds file is absent": {
+			args: []string{"seeds", "add", "-f", "/nonexistent/seeds.txt"},
+			code: 2,
+			says: []string{"/nonexistent/seeds.txt"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +111,8 @@ func TestSecondNodeOnOneDataDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	c.addReady(1)
-	code, stdout, stderr := run(t, "", "start", "--name", "n2", "--data-dir", c.nodes[0].dir, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0")
+	code, stdout, stderr := run(t, "", "start", "--name", "n2", "--data-dir", c.nodes[0].dir, "--http",
+		"127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0")
 	if code != 3 || !strings.Contains(stderr, c.nodes[0].dir) {
 		t.Errorf("exit code %d, want 3 and the directory's name\n%s%s", code, stdout, stderr)
 	}
@@ -80,8 +122,8 @@ func TestSecondNodeOnOneDataDirectoryIsRefused(t *testing.T) {
 	c.stop()
 }
 
-// A port that was given stays: when it is busy, the node says by whom and ends. The usual ports move
-// on (TestDocuments, TestFirstSteps).
+// A port that was given stays: when it is busy, the node says by whom and ends. The usual ports
+// move on (TestDocuments, TestFirstSteps).
 func TestGivenPortsStay(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -92,13 +134,15 @@ func TestGivenPortsStay(t *testing.T) {
 		}
 		defer l.Close()
 		log := filepath.Join(t.TempDir(), "log")
-		p := spawn(t, "n1", log, binary(t), "start", "--name", "n1", "--data-dir", filepath.Join(t.TempDir(), "n1"),
+		p := spawn(t, "n1", log, binary(t), "start", "--name", "n1", "--data-dir",
+			filepath.Join(t.TempDir(), "n1"),
 			"--contact", "me@example.org", flag, l.Addr().String())
 		if code := p.exit(t, time.Minute); code != 2 { // a mistake in the command line
 			t.Errorf("%s: exit code %d", flag, code)
 		}
 		want := fmt.Sprintf("listen on %s %s: the port is in use by ", flag, l.Addr())
-		if out := tail(log, 10); !strings.Contains(out, want) || !strings.Contains(out, fmt.Sprint("(process ", os.Getpid(), ")")) {
+		if out := tail(log, 10); !strings.Contains(out, want) ||
+			!strings.Contains(out, fmt.Sprint("(process ", os.Getpid(), ")")) {
 			t.Errorf("%s: %s", flag, out)
 		}
 	}
@@ -159,7 +203,8 @@ func TestJoinersGiveWay(t *testing.T) {
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	c.addReady(1)
 	double := c.add("--name", "n1")
-	if code := double.exit(t, 30*time.Second); code != 4 || !strings.Contains(tail(double.log, 20), "name is taken") {
+	if code := double.exit(t, 30*time.Second); code != 4 ||
+		!strings.Contains(tail(double.log, 20), "name is taken") {
 		t.Errorf("exit code %d, want 4 and the name:\n%s", code, tail(double.log, 20))
 	}
 	alone(t, c.nodes[0])

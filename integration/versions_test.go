@@ -55,7 +55,8 @@ func newerRelease(t *testing.T) string {
 	if err := os.WriteFile(list, raw, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-overlay", list, "-o", program, "crawlnode/cmd/crawlnode").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-overlay", list, "-o", program,
+		"crawlnode/cmd/crawlnode").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program
@@ -73,8 +74,10 @@ func TestVersions(t *testing.T) {
 	c.addReady(1)
 	old := c.nodes[0]
 	start := func(p *node, program string) {
-		p.process = spawn(t, p.name, filepath.Join(c.dir, p.name+".log"), program, "start", "--name", p.name, "--data-dir", p.dir,
-			"--http", p.http, "--gossip", p.gossip, "--rpc", p.rpc, "--join", old.gossip, "--partitions", "512")
+		p.process = spawn(t, p.name, filepath.Join(c.dir, p.name+".log"), program, "start", "--name",
+			p.name, "--data-dir", p.dir,
+			"--http", p.http, "--gossip", p.gossip, "--rpc", p.rpc, "--join", old.gossip, "--partitions",
+			"512")
 	}
 
 	stranger := c.place()
@@ -82,9 +85,11 @@ func TestVersions(t *testing.T) {
 	if code := stranger.exit(t, 30*time.Second); code != 4 {
 		t.Errorf("the newer node ends with exit code %d, want 4", code)
 	}
-	printed(t, stranger, fmt.Sprintf(`it speaks protocol version %d, we speak %d`, protocol, protocol+1))
+	printed(t, stranger,
+		fmt.Sprintf(`it speaks protocol version %d, we speak %d`, protocol, protocol+1))
 	until(t, 10*time.Second, func() string {
-		if want := fmt.Sprintf("it speaks protocol version %d, we speak %d", protocol+1, protocol); !strings.Contains(tail(old.log, 100), want) {
+		if want := fmt.Sprintf("it speaks protocol version %d, we speak %d", protocol+
+			1, protocol); !strings.Contains(tail(old.log, 100), want) {
 			return "the member has not said: " + want
 		}
 		return ""
@@ -111,7 +116,8 @@ func TestVersions(t *testing.T) {
 	if code := old.exit(t, 30*time.Second); code != 3 {
 		t.Errorf("the older program on newer data ends with exit code %d, want 3", code)
 	}
-	printed(t, old, fmt.Sprintf(`its data format is %d, this program reads up to %d`, format+1, format))
+	printed(t, old,
+		fmt.Sprintf(`its data format is %d, this program reads up to %d`, format+1, format))
 }
 
 // printed looks for a pattern in what a process printed.

@@ -27,11 +27,16 @@ import (
 
 // viewerSites are URLs of each kind that is looked up otherwise than it is sorted, by a number.
 var viewerSites = []string{
-	"http://a.test/dir/%d/", "http://a.test/dir/%d", "http://a.test/dir/%d-x", "http://a.test/Dir/%d/Page.HTML",
-	"https://b.test/%%7E%d/", "https://b.test/?u=https%%3A%%2F%%2Fx.test%%2F%d%%2F", "http://b.test//x//%d",
-	"http://www.c.test/%d/?b=2&a=1", "http://www.c.test/%d?A=1&b=2", "http://xn--bcher-kva.example/%d/",
-	"http://127.0.0.1:8500/%d/", "http://h%d.test/", "http://a.test/%d!/", "http://a.test/%%C3%%BC/%d/",
-	"http://a.test/%d.x/?q=%%26%%23", "http://d.test/%d/?", "http://d.test/%d?sid=9682993c8daa2c5497996114facdc805",
+	"http://a.test/dir/%d/", "http://a.test/dir/%d", "http://a.test/dir/%d-x",
+	"http://a.test/Dir/%d/Page.HTML",
+	"https://b.test/%%7E%d/", "https://b.test/?u=https%%3A%%2F%%2Fx.test%%2F%d%%2F",
+	"http://b.test//x//%d",
+	"http://www.c.test/%d/?b=2&a=1", "http://www.c.test/%d?A=1&b=2",
+	"http://xn--bcher-kva.example/%d/",
+	"http://127.0.0.1:8500/%d/", "http://h%d.test/", "http://a.test/%d!/",
+	"http://a.test/%%C3%%BC/%d/",
+	"http://a.test/%d.x/?q=%%26%%23", "http://d.test/%d/?",
+	"http://d.test/%d?sid=9682993c8daa2c5497996114facdc805",
 	"http://[2001:db8::1]:81/%d/", "http://a.test/(%d)/",
 }
 
@@ -39,7 +44,8 @@ var viewerSites = []string{
 func viewerArchive(t *testing.T, n int) (dir string, urls []string, at []time.Time) {
 	t.Helper()
 	dir = t.TempDir()
-	a, err := archive.Open(filepath.Join(dir, "warc"), archive.Options{Node: "0123456789abcdef", Name: "n1", Gather: 1 << 20})
+	a, err := archive.Open(filepath.Join(dir, "warc"),
+		archive.Options{Node: "0123456789abcdef", Name: "n1", Gather: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,11 +73,12 @@ func viewerArchive(t *testing.T, n int) (dir string, urls []string, at []time.Ti
 func viewerPage(i int) []byte { return fmt.Appendf(nil, "<!doctype html><p>page number %d.", i) }
 
 // viewerPages adds a file of so many pages, which takes minutes.
-var viewerPages = flag.Int("viewerpages", 0, "TestViewerFindsPages also looks into a file of so many pages")
+var viewerPages = flag.Int("viewerpages", 0,
+	"TestViewerFindsPages also looks into a file of so many pages")
 
-// TestViewerFindsPages: the engine of ReplayWeb.page finds the pages of a WACZ file, whatever its size
-// and whatever their URLs are: with one block of the index, with one that is nearly full, with two,
-// and with more blocks than the engine reads for one question, which are seven.
+// TestViewerFindsPages: the engine of ReplayWeb.page finds the pages of a WACZ file, whatever its
+// size and whatever their URLs are: with one block of the index, with one that is nearly full, with
+// two, and with more blocks than the engine reads for one question, which are seven.
 func TestViewerFindsPages(t *testing.T) {
 	needsViewer(t)
 	t.Parallel()
@@ -86,14 +93,16 @@ func TestViewerFindsPages(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			data, urls, at := viewerArchive(t, n)
 			file := filepath.Join(data, "x.wacz")
-			if out, err := exec.Command(binary(t), "export", "wacz", "--data-dir", data, "-o", file).CombinedOutput(); err != nil {
+			if out, err := exec.Command(binary(t), "export", "wacz", "--data-dir", data, "-o",
+				file).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			var asked bytes.Buffer
 			lines := json.NewEncoder(&asked)
 			lines.SetEscapeHTML(false)
 			ask := func(i int, fresh bool) {
-				if err := lines.Encode([]any{urls[i], at[i].Format("20060102150405"), string(viewerPage(i)), fresh}); err != nil {
+				if err := lines.Encode([]any{urls[i], at[i].Format("20060102150405"), string(viewerPage(i)),
+					fresh}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -143,8 +152,8 @@ func askViewer(t *testing.T, dir, file string, asked io.Reader) {
 	t.Logf("%s: %s", file, out)
 }
 
-// TestViewerShowsPage: of a page that a browser has shown, the engine of ReplayWeb.page shows the HTML
-// when it opens the WARC file itself; the picture has a name of its own.
+// TestViewerShowsPage: of a page that a browser has shown, the engine of ReplayWeb.page shows the
+// HTML when it opens the WARC file itself; the picture has a name of its own.
 func TestViewerShowsPage(t *testing.T) {
 	needsViewer(t)
 	t.Parallel()
@@ -156,7 +165,8 @@ func TestViewerShowsPage(t *testing.T) {
 	var asked bytes.Buffer
 	lines := json.NewEncoder(&asked)
 	lines.SetEscapeHTML(false)
-	for i, url := range []string{"http://a.test/", "http://a.test/X?b=2&a=1", "https://a.test/(x)/", "http://a.test/%7Ey", "http://[::1]:81/"} {
+	for i, url := range []string{"http://a.test/", "http://a.test/X?b=2&a=1", "https://a.test/(x)/",
+		"http://a.test/%7Ey", "http://[::1]:81/"} {
 		at := time.Date(2026, 1, 2, 3, 4, 10*i, 0, time.UTC)
 		c := crawl.Capture{
 			FetchedAt: at, Status: 200, ContentType: "text/html", Body: []byte("<p>answer"),

@@ -36,12 +36,19 @@ func (s *sites) walk(t *testing.T, site *site, how rules) []string {
 		}
 		// The real host goes into the Host header, so no name is looked up.
 		req := &http.Request{Method: "GET", Host: page.Host, Header: http.Header{"User-Agent": {walker}},
-			URL: &url.URL{Scheme: "http", Host: site.ip, Path: page.Path, RawPath: page.RawPath, RawQuery: page.RawQuery}}
+			URL: &url.URL{
+				Scheme:   "http",
+				Host:     site.ip,
+				Path:     page.Path,
+				RawPath:  page.RawPath,
+				RawQuery: page.RawQuery,
+			}}
 		resp, err := client.Do(req.WithContext(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		isHTML := resp.StatusCode == 200 && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+		isHTML := resp.StatusCode == 200 &&
+			strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 		var links []string
 		if location := resp.Header.Get("Location"); location != "" {
 			links = []string{location}
@@ -62,7 +69,8 @@ func (s *sites) walk(t *testing.T, site *site, how rules) []string {
 				link = strings.ReplaceAll(link, `\`, "/")
 			}
 			target, err := page.Parse(strings.TrimSpace(link))
-			if err != nil || target.Scheme != "http" || target.Hostname() != site.host() || target.Port() != "" {
+			if err != nil || target.Scheme != "http" || target.Hostname() != site.host() ||
+				target.Port() != "" {
 				continue
 			}
 			target.Fragment, target.RawFragment, target.User = "", "", nil

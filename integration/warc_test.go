@@ -94,7 +94,8 @@ func readRecord(member io.Reader) (*capture, error) {
 	block := io.LimitReader(r, size)
 	c, err := readBlock(header, block)
 	if err != nil {
-		return nil, fmt.Errorf("%s of %s: %w", header.Get("WARC-Type"), header.Get("WARC-Target-URI"), err)
+		return nil, fmt.Errorf("%s of %s: %w", header.Get("WARC-Type"), header.Get("WARC-Target-URI"),
+			err)
 	}
 	if _, err := io.Copy(io.Discard, block); err != nil {
 		return nil, err
@@ -109,7 +110,8 @@ func readRecord(member io.Reader) (*capture, error) {
 // readBlock reads the HTTP header in a record that has one.
 func readBlock(header textproto.MIMEHeader, block io.Reader) (*capture, error) {
 	kind := header.Get("WARC-Type")
-	if kind != "response" && kind != "revisit" || !strings.HasPrefix(header.Get("Content-Type"), "application/http") {
+	if kind != "response" && kind != "revisit" ||
+		!strings.HasPrefix(header.Get("Content-Type"), "application/http") {
 		return nil, nil
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(block), nil)
@@ -118,9 +120,15 @@ func readBlock(header textproto.MIMEHeader, block io.Reader) (*capture, error) {
 	}
 	// The block ends where it ends; Content-Length was checked against it.
 	_ = resp.Body.Close()
-	return &capture{kind: kind, url: header.Get("WARC-Target-URI"), status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"),
+	return &capture{
+		kind:        kind,
+		url:         header.Get("WARC-Target-URI"),
+		status:      resp.StatusCode,
+		contentType: resp.Header.Get("Content-Type"),
 		certificate: header.Get("Crawlnode-Certificate-Error"),
-		digest:      header.Get("WARC-Payload-Digest"), refersTo: header.Get("WARC-Refers-To-Target-URI")}, nil
+		digest:      header.Get("WARC-Payload-Digest"),
+		refersTo:    header.Get("WARC-Refers-To-Target-URI"),
+	}, nil
 }
 
 // pages leaves out what is not counted as a page.

@@ -23,7 +23,8 @@ import (
 	"crawlnode/output/webhooks"
 )
 
-var webhookDown = flag.Duration("webhookdown", 3*time.Second, "how long the receiver of TestWebhooksUnderKills is down")
+var webhookDown = flag.Duration("webhookdown", 3*time.Second,
+	"how long the receiver of TestWebhooksUnderKills is down")
 
 const hookSecret = "open sesame"
 
@@ -153,7 +154,8 @@ func TestWebhooksUnderKills(t *testing.T) {
 	needsPrograms(t, "openssl")
 	t.Parallel()
 	hook := newHookReceiver(t)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--partitions", "512", "--secrets", hookFile(t), "--webhook", "http://"+hook.addr+"/crawl?token=hunter2")
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--partitions", "512",
+		"--secrets", hookFile(t), "--webhook", "http://"+hook.addr+"/crawl?token=hunter2")
 	c.addReady(3)
 	c.converged(2 * time.Minute)
 	shown := map[string]string{}
@@ -218,11 +220,13 @@ func TestWebhooksUnderKills(t *testing.T) {
 	}
 	hook.signed()
 	for _, n := range c.nodes {
-		if text := tail(n.log, 100_000); strings.Contains(text, "hunter2") || strings.Contains(text, hookSecret) {
+		if text := tail(n.log, 100_000); strings.Contains(text, "hunter2") ||
+			strings.Contains(text, hookSecret) {
 			t.Errorf("the log of %s has the secret or the path of the webhook", n.name)
 		}
 	}
-	t.Logf("the receiver was down for %v: %d events were shown, %d arrived, %d repeats, load %s", down.Round(time.Second), len(shown), len(byUID), repeats, loadAverage())
+	t.Logf("the receiver was down for %v: %d events were shown, %d arrived, %d repeats, load %s",
+		down.Round(time.Second), len(shown), len(byUID), repeats, loadAverage())
 }
 
 // hookFails waits until the node says that its webhook takes nothing, and says nothing of its path.
@@ -241,7 +245,8 @@ func (n *node) hookFails(addr string) {
 			n.c.t.Errorf("the status has the path of the webhook: %s", text)
 		}
 		w := s.Output.Webhooks
-		if len(w) != 1 || !strings.HasPrefix(w[0].Webhook, "http://"+addr+"/...#") || w[0].ErrorsTotal == 0 || w[0].Error == nil || w[0].Queued == 0 {
+		if len(w) != 1 || !strings.HasPrefix(w[0].Webhook, "http://"+addr+"/...#") ||
+			w[0].ErrorsTotal == 0 || w[0].Error == nil || w[0].Queued == 0 {
 			return fmt.Sprintf("webhooks %+v", w)
 		}
 		return ""
@@ -363,7 +368,8 @@ func TestWebhookMistakes(t *testing.T) {
 		{[]string{"--webhook", "https://a.test/hunter2", "--webhook", "https://a.test/hunter2"}, "is given twice"},
 		{[]string{"--webhook", "https://a.test/hunter2", "--secrets", empty}, "add a line webhook=VALUE"},
 	} {
-		args := append([]string{"start", "--name", "n1", "--data-dir", filepath.Join(t.TempDir(), "n1"), "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0"}, tc.flags...)
+		args := append([]string{"start", "--name", "n1", "--data-dir", filepath.Join(t.TempDir(), "n1"),
+			"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0"}, tc.flags...)
 		code, _, stderr := run(t, "", args...)
 		if code != 2 || !strings.Contains(stderr, tc.want) || strings.Contains(stderr, "hunter2") {
 			t.Errorf("%q: exit code %d, %s", tc.flags, code, stderr)

@@ -31,7 +31,8 @@ func (n *node) places() (map[string]placedNode, error) {
 // say runs a verb against the node.
 func (n *node) say(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), binary(t), append(args, "--addr", n.http)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), binary(t),
+		append(args, "--addr", n.http)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("crawlnode %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -88,7 +89,8 @@ func (c *cluster) shares() map[string]int {
 				return fmt.Sprintf("partition %d has not arrived at its owner", p.Partition)
 			}
 			if !slices.ContainsFunc(p.InSync, func(id string) bool { return zones[id] != zones[p.Holder] }) {
-				return fmt.Sprintf("partition %d of %s (zone %s) is in sync on %v only", p.Partition, names[p.Holder], zones[p.Holder], p.InSync)
+				return fmt.Sprintf("partition %d of %s (zone %s) is in sync on %v only", p.Partition,
+					names[p.Holder], zones[p.Holder], p.InSync)
 			}
 			held[names[p.Holder]]++
 		}
@@ -107,16 +109,17 @@ func bound(t *testing.T, held, weights map[string]int) {
 	unit := (5*(512/total) + 3) / 4 // ceil(1.25 * floor(512/total))
 	for name, w := range weights {
 		if held[name] > w*unit || held[name] == 0 {
-			t.Errorf("%s of weight %d in %d holds %d of 512 partitions, at most %d are its share", name, w, total, held[name], w*unit)
+			t.Errorf("%s of weight %d in %d holds %d of 512 partitions, at most %d are its share", name, w,
+				total, held[name], w*unit)
 		}
 	}
 	t.Logf("weights %v: partitions %v", weights, held)
 }
 
 // TestWeightsAndZones: three nodes of weights 1, 1 and 4 in two zones share the partitions out by
-// their weights, with each copy in the other zone. While they crawl, weight and zone change by verbs;
-// then a node is lost whose heir may be in its own zone. The web server sees every page once, and
-// every gap.
+// their weights, with each copy in the other zone. While they crawl, weight and zone change by
+// verbs; then a node is lost whose heir may be in its own zone. The web server sees every page
+// once, and every gap.
 func TestWeightsAndZones(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -30,7 +30,11 @@ func startWorker(t *testing.T, program, example, name string, n *node) *exampleW
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &exampleWorker{cmd: exec.Command(path, "../examples/"+example, "http://"+n.http, name), out: out, done: make(chan struct{})}
+	w := &exampleWorker{
+		cmd:  exec.Command(path, "../examples/"+example, "http://"+n.http, name),
+		out:  out,
+		done: make(chan struct{}),
+	}
 	w.cmd.Stdout, w.cmd.Stderr = out, out
 	w.cmd.SysProcAttr = diesWithTest(false)
 	started := make(chan error)
@@ -62,25 +66,35 @@ func workersOf(n *node) (crawl.WorkersStatus, error) {
 	return s.Workers, err
 }
 
-// TestWorkersUnderKills has the examples in Python and JavaScript crawl from three nodes that fetch no page, and kills a worker and then a node with leased
-// URLs. The web server sees every page, no host asked by two, and a page twice only if the killed worker had it: results of URLs that the killed node had
-// leased count at the nodes that have taken over.
+// TestWorkersUnderKills has the examples in Python and JavaScript crawl from three nodes that fetch
+// no page, and kills a worker and then a node with leased URLs. The web server sees every page, no
+// host asked by two, and a page twice only if the killed worker had it: results of URLs that the
+// killed node had leased count at the nodes that have taken over.
 func TestWorkersUnderKills(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	const delay, lease = 100 * time.Millisecond, 30 * time.Second
-	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: 30, PagesPerHost: 20, Delay: delay, Changes: simweb.Changes{Mean: 24 * time.Hour}})
-	c := simCluster(t, srv, delay, "--partitions", "512", "--fetch", "off", "--lease", lease.String(), "--store", "none")
+	web, srv := serveSimweb(t, simweb.Config{
+		Seed:         21,
+		Hosts:        30,
+		PagesPerHost: 20,
+		Delay:        delay,
+		Changes:      simweb.Changes{Mean: 24 * time.Hour},
+	})
+	c := simCluster(t, srv, delay, "--partitions", "512", "--fetch", "off", "--lease", lease.String(),
+		"--store", "none")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	// Each asks a node that is not killed; the killed node's URLs come through the others.
-	survivors := []*exampleWorker{startWorker(t, "python3", "worker.py", "python", c.nodes[0]), startWorker(t, "node", "worker.mjs", "node", c.nodes[1])}
+	survivors := []*exampleWorker{startWorker(t, "python3", "worker.py", "python", c.nodes[0]),
+		startWorker(t, "node", "worker.mjs", "node", c.nodes[1])}
 	victim := startWorker(t, "python3", "worker.py", "victim", c.nodes[1])
 	pages := len(reachable(web))
 	atPage(t, web, pages/5)
 	stopped := time.Now()
-	if err := victim.cmd.Process.Signal(syscall.SIGSTOP); err != nil { // so that it has leased URLs for sure
+	// so that it has leased URLs for sure
+	if err := victim.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	if err := victim.cmd.Process.Kill(); err != nil {
@@ -109,8 +123,11 @@ func TestWorkersUnderKills(t *testing.T) {
 			continue
 		}
 		// The victim fetched it before it was stopped, and its lease ended.
-		if first, second := visits[0].At, visits[1].At; first.After(stopped.Add(time.Second)) || second.Before(stopped) || len(visits) > 2 {
-			t.Errorf("%s was fetched %d times, first %v and then %v after the worker was killed; the node was killed %v after it", u, len(visits), first.Sub(stopped), second.Sub(stopped), killed.Sub(stopped))
+		if first, second := visits[0].At, visits[1].At; first.After(stopped.Add(time.Second)) ||
+			second.Before(stopped) || len(visits) > 2 {
+			t.Errorf("%s was fetched %d times, first %v and then %v after the worker was killed; "+
+				"the node was killed %v after it",
+				u, len(visits), first.Sub(stopped), second.Sub(stopped), killed.Sub(stopped))
 		}
 	}
 	if r := web.Report(); r.ErrButDuplicates() != nil {

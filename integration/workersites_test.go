@@ -15,22 +15,27 @@ import (
 	placement "crawlnode/ring"
 )
 
-var workerSites = flag.Bool("workersites", false, "TestWorkersCrawlRealSites: crawl three real sites by workers in Python and JavaScript, and append the figures to docs/results/workersites.md")
+var workerSites = flag.Bool("workersites", false, "TestWorkersCrawlRealSites: "+
+	"crawl three real sites by workers in Python and JavaScript, "+
+	"and append the figures to docs/results/workersites.md")
 
-// TestWorkersCrawlRealSites has the examples in Python and JavaScript crawl three real sites, each on an address of its own, from three nodes that fetch no page. A
-// worker with a leased URL is killed, and the node that holds the largest site. By the web server's log each page was asked for once, but for what the killed worker
-// had, and no host by two at a time or too soon.
+// TestWorkersCrawlRealSites has the examples in Python and JavaScript crawl three real sites, each
+// on an address of its own, from three nodes that fetch no page. A worker with a leased URL is
+// killed, and the node that holds the largest site. By the web server's log each page was asked for
+// once, but for what the killed worker had, and no host by two at a time or too soon.
 func TestWorkersCrawlRealSites(t *testing.T) {
 	onRequest(t, *workerSites, "takes minutes; run with -workersites")
 	needsProcesses(t)
 	const delay, lease = 50 * time.Millisecond, 90 * time.Second
 	s, seeds, want := sitesForWorkers(t)
-	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(), "--fetch", "off", "--lease", lease.String(), "--store", "none")
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String(),
+		"--fetch", "off", "--lease", lease.String(), "--store", "none")
 	c.addReady(3)
 	c.converged(time.Minute)
 	c.nodes[0].seed(seeds...)
 	doomed, others := c.holderOf(s.all[0].host())
-	survivors := []*exampleWorker{startWorker(t, "python3", "worker.py", "python", others[0]), startWorker(t, "node", "worker.mjs", "node", others[1])}
+	survivors := []*exampleWorker{startWorker(t, "python3", "worker.py", "python", others[0]),
+		startWorker(t, "node", "worker.mjs", "node", others[1])}
 	victim := startWorker(t, "python3", "worker.py", "victim", others[1])
 
 	start, load := time.Now(), loadAverage()
@@ -62,13 +67,16 @@ func TestWorkersCrawlRealSites(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	appendResult(t, "workersites.md", workerSitesHead, fmt.Sprintf("%d | %d | %d | %v of %v | %d | %.0f s | %s, %s |", len(want), len(arrivals), again, smallest, delay, ended, took.Seconds(), load, loadAverage()))
+	appendResult(t, "workersites.md", workerSitesHead, fmt.Sprintf(
+		"%d | %d | %d | %v of %v | %d | %.0f s | %s, %s |", len(want), len(arrivals), again, smallest,
+		delay, ended, took.Seconds(), load, loadAverage()))
 }
 
 const workerSitesHead = `# Real sites, fetched by workers
 
 Three sites from packages of Debian (sqlite3-doc, debian-policy, gnuplot-doc), each on a loopback address of its own, served by nginx, whose log is judged. Three nodes
-with ` + "`--fetch off`" + ` lease to the examples of workers in Python (two) and JavaScript. A Python worker is killed while URLs are leased, and then the node that holds the largest
+with ` + "`--fetch off`" +
+	` lease to the examples of workers in Python (two) and JavaScript. A Python worker is killed while URLs are leased, and then the node that holds the largest
 site. Each page was answered once, but for what the killed worker had; no host was asked by two at a time. Requests are pages, other files, links that lead nowhere, and
 robots.txt, which each holder of a host reads. Appended by
 
@@ -137,8 +145,8 @@ func (s *sites) atArrival(t *testing.T, count int) {
 	})
 }
 
-// stopWithLease stops a worker's process, and says when. It goes on until a URL is leased in each of many looks at the figures, which is so if the worker has
-// one: nobody settles it.
+// stopWithLease stops a worker's process, and says when. It goes on until a URL is leased in each
+// of many looks at the figures, which is so if the worker has one: nobody settles it.
 func stopWithLease(t *testing.T, w *exampleWorker, nodes []*node) (at time.Time) {
 	t.Helper()
 	until(t, time.Minute, func() string {
@@ -161,9 +169,16 @@ func stopWithLease(t *testing.T, w *exampleWorker, nodes []*node) (at time.Time)
 	return at
 }
 
-// judgeWorkersArrivals checks that the web server answered each page once, or twice if the worker had it that was killed, and that all else it answered is no
-// page. It returns how often the server was asked for something again.
-func judgeWorkersArrivals(t *testing.T, s *sites, all []arrival, want []string, stopped time.Time) (again int) {
+// judgeWorkersArrivals checks that the web server answered each page once, or twice if the worker
+// had it that was killed, and that all else it answered is no page. It returns how often the server
+// was asked for something again.
+func judgeWorkersArrivals(
+	t *testing.T,
+	s *sites,
+	all []arrival,
+	want []string,
+	stopped time.Time,
+) (again int) {
 	t.Helper()
 	answered := map[string][]arrival{}
 	for _, a := range all {
@@ -182,8 +197,10 @@ func judgeWorkersArrivals(t *testing.T, s *sites, all []arrival, want []string, 
 		if strings.HasSuffix(u, "/robots.txt") {
 			continue
 		}
-		if n := len(visits); n > 2 || n == 2 && (visits[0].start > at+time.Second || visits[1].start < at) {
-			t.Errorf("%s was asked for %d times: first %v after the worker was stopped, then %v", u, n, visits[0].start-at, visits[1].start-at)
+		if n := len(visits); n > 2 ||
+			n == 2 && (visits[0].start > at+time.Second || visits[1].start < at) {
+			t.Errorf("%s was asked for %d times: first %v after the worker was stopped, then %v", u, n,
+				visits[0].start-at, visits[1].start-at)
 		}
 		again += len(visits) - 1
 		if !pages[u] && visits[0].status == http.StatusOK && s.isPage(t, u) {
@@ -200,7 +217,12 @@ func (s *sites) isPage(t *testing.T, raw string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &http.Request{Method: http.MethodGet, Host: u.Host, URL: u, Header: http.Header{"User-Agent": {walker}}}
+	req := &http.Request{
+		Method: http.MethodGet,
+		Host:   u.Host,
+		URL:    u,
+		Header: http.Header{"User-Agent": {walker}},
+	}
 	for i := range s.all {
 		if s.all[i].host() == u.Host {
 			u.Host = s.all[i].ip
@@ -217,7 +239,8 @@ func (s *sites) isPage(t *testing.T, raw string) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 }
 
-// expiredLeases waits until no URL is leased, and counts the leases that have ended without all their results.
+// expiredLeases waits until no URL is leased, and counts the leases that have ended without all
+// their results.
 func expiredLeases(t *testing.T, n *node) (expired int64) {
 	t.Helper()
 	until(t, 30*time.Second, func() string {

@@ -27,9 +27,11 @@ import (
 )
 
 var (
-	workersLoad    = flag.Duration("workersload", 0, "how long the clients of TestWorkersLoad and TestFrontierLoad ask; 0: not at all")
+	workersLoad = flag.Duration("workersload", 0,
+		"how long the clients of TestWorkersLoad and TestFrontierLoad ask; 0: not at all")
 	loadWorkers    = flag.Int("workersclients", 100, "how many clients they have")
-	workersProfile = flag.String("workersprofile", "", "a file for the node's CPU profile while they ask")
+	workersProfile = flag.String("workersprofile", "",
+		"a file for the node's CPU profile while they ask")
 )
 
 // The load: clients that fetch nothing, and report two new links for each URL.
@@ -65,18 +67,24 @@ func quantiles(calls []time.Duration) string {
 		return "none"
 	}
 	slices.Sort(calls)
-	return fmt.Sprintf("%d, half within %v, 99 %% within %v", len(calls), calls[len(calls)/2].Round(time.Millisecond), calls[len(calls)*99/100].Round(time.Millisecond))
+	return fmt.Sprintf("%d, half within %v, 99 %% within %v", len(calls),
+		calls[len(calls)/2].Round(time.Millisecond), calls[len(calls)*99/100].Round(time.Millisecond))
 }
 
 // loadHost is the name of a host: an address of loopback, so that nobody is asked for it.
 func loadHost(i int) string { return fmt.Sprintf("127.%d.%d.%d", 1+i>>16, i>>8&255, i&255) }
 
 // underLoad has clients ask a node for a while, and tells what the node needed.
-func underLoad(t *testing.T, what string, ask func(ctx context.Context, n *node, frontier string, h *handedOut)) {
+func underLoad(
+	t *testing.T,
+	what string,
+	ask func(ctx context.Context, n *node, frontier string, h *handedOut),
+) {
 	onRequest(t, *workersLoad != 0, "a measurement; run with -workersload 30s")
 	needsProcesses(t)
 	frontier, profiles := fmt.Sprint("127.0.0.1:", freePort(t)), fmt.Sprint("127.0.0.1:", freePort(t))
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0", "--robots", "ignore", "--store", "none", "--fetch", "off", "--log-level", "warn",
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "0", "--robots", "ignore", "--store",
+		"none", "--fetch", "off", "--log-level", "warn",
 		"--frontier-addr", frontier, "--debug-addr", profiles)
 	n := c.add()
 	n.ready()
@@ -90,7 +98,8 @@ func underLoad(t *testing.T, what string, ask func(ctx context.Context, n *node,
 	ctx, cancel := context.WithTimeout(t.Context(), *workersLoad)
 	defer cancel()
 	var all sync.WaitGroup
-	h, begun, used, clients, load := &handedOut{}, time.Now(), cpuTime(n.cmd.Process.Pid), cpuTime(os.Getpid()), loadAverage()
+	h, begun, used, clients, load := &handedOut{}, time.Now(), cpuTime(n.cmd.Process.Pid),
+		cpuTime(os.Getpid()), loadAverage()
 	if *workersProfile != "" {
 		all.Go(func() { saveProfile(t, profiles, *workersLoad) })
 	}
@@ -102,12 +111,17 @@ func underLoad(t *testing.T, what string, ask func(ctx context.Context, n *node,
 	if done == 0 {
 		t.Fatal("nothing was settled")
 	}
-	t.Logf("%s: %d URLs settled in %.1f s, %.0f a second; processor time of the node %.1f s, %.3f ms a URL, of the clients %.1f s, %.3f ms; calls that give out: %s; that settle: %s; load %s before, %s after",
-		what, done, took.Seconds(), float64(done)/took.Seconds(), used.Seconds(), used.Seconds()*1000/float64(done), clients.Seconds(), clients.Seconds()*1000/float64(done), quantiles(h.next), quantiles(h.results), load, loadAverage())
+	t.Logf("%s: %d URLs settled in %.1f s, %.0f a second; processor time of the node %.1f s, "+
+		"%.3f ms a URL, of the clients %.1f s, %.3f ms; calls that give out: %s; that settle: %s; "+
+		"load %s before, %s after",
+		what, done, took.Seconds(), float64(done)/took.Seconds(), used.Seconds(),
+		used.Seconds()*1000/float64(done), clients.Seconds(), clients.Seconds()*1000/float64(done),
+		quantiles(h.next), quantiles(h.results), load, loadAverage())
 }
 
 func saveProfile(t *testing.T, addr string, d time.Duration) {
-	resp, err := (&http.Client{}).Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, int(d.Seconds())))
+	resp, err := (&http.Client{}).Get(
+		fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, int(d.Seconds())))
 	if err != nil {
 		t.Error(err)
 		return
@@ -125,7 +139,10 @@ func saveProfile(t *testing.T, addr string, d time.Duration) {
 // TestWorkersLoad measures the calls of workers over HTTP.
 func TestWorkersLoad(t *testing.T) {
 	underLoad(t, "HTTP", func(ctx context.Context, n *node, _ string, h *handedOut) {
-		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: *loadWorkers}}
+		client := &http.Client{
+			Timeout:   time.Minute,
+			Transport: &http.Transport{MaxIdleConnsPerHost: *loadWorkers},
+		}
 		var workers sync.WaitGroup
 		for i := range *loadWorkers {
 			workers.Go(func() {
@@ -145,7 +162,9 @@ func TestWorkersLoad(t *testing.T) {
 func askByHTTP(ctx context.Context, client *http.Client, n *node, worker int, h *handedOut) error {
 	begun := time.Now()
 	var lease crawl.WorkerLease
-	if err := exchange(ctx, client, n, http.MethodGet, fmt.Sprintf("/api/v1/frontier/next?worker_id=w%d&batch_size=%d&timeout_ms=1000", worker, loadBatch), nil, &lease); err != nil {
+	if err := exchange(ctx, client, n, http.MethodGet,
+		fmt.Sprintf("/api/v1/frontier/next?worker_id=w%d&batch_size=%d&timeout_ms=1000", worker,
+			loadBatch), nil, &lease); err != nil {
 		return err
 	}
 	h.took(&h.next, begun)
@@ -155,7 +174,12 @@ func askByHTTP(ctx context.Context, client *http.Client, n *node, worker int, h 
 	results := crawl.WorkerResults{LeaseID: lease.LeaseID}
 	for i := range lease.URLs {
 		links := h.links(string(lease.URLs[i].Host))
-		results.Results = append(results.Results, crawl.WorkerResult{URL: lease.URLs[i].URL, Status: crawl.WorkerSuccess, HTTPStatus: 200, Links: links[:]})
+		results.Results = append(results.Results, crawl.WorkerResult{
+			URL:        lease.URLs[i].URL,
+			Status:     crawl.WorkerSuccess,
+			HTTPStatus: 200,
+			Links:      links[:],
+		})
 	}
 	body, err := json.Marshal(results)
 	if err != nil {
@@ -163,7 +187,8 @@ func askByHTTP(ctx context.Context, client *http.Client, n *node, worker int, h 
 	}
 	begun = time.Now()
 	var report crawl.ResultsReport
-	if err := exchange(ctx, client, n, http.MethodPost, "/api/v1/frontier/results", bytes.NewReader(body), &report); err != nil {
+	if err := exchange(ctx, client, n, http.MethodPost, "/api/v1/frontier/results",
+		bytes.NewReader(body), &report); err != nil {
 		return err
 	}
 	h.took(&h.results, begun)
@@ -171,7 +196,14 @@ func askByHTTP(ctx context.Context, client *http.Client, n *node, worker int, h 
 	return nil
 }
 
-func exchange(ctx context.Context, client *http.Client, n *node, method, path string, body io.Reader, into any) error {
+func exchange(
+	ctx context.Context,
+	client *http.Client,
+	n *node,
+	method, path string,
+	body io.Reader,
+	into any,
+) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.http+path, body)
 	if err != nil {
 		return err
@@ -194,8 +226,8 @@ func exchange(ctx context.Context, client *http.Client, n *node, method, path st
 	return json.Unmarshal(text, into)
 }
 
-// TestFrontierLoad measures GetURLs and PutURLs. Each client has a connection, and one stream that it sends all items of a lease to before it waits
-// for their acknowledgements.
+// TestFrontierLoad measures GetURLs and PutURLs. Each client has a connection, and one stream that
+// it sends all items of a lease to before it waits for their acknowledgements.
 func TestFrontierLoad(t *testing.T) {
 	underLoad(t, "gRPC", func(ctx context.Context, _ *node, frontier string, h *handedOut) {
 		var workers sync.WaitGroup
@@ -221,7 +253,12 @@ func TestFrontierLoad(t *testing.T) {
 }
 
 // askByGRPC leases a batch and settles it.
-func askByGRPC(ctx context.Context, c wire.URLFrontierClient, put wire.URLFrontier_PutURLsClient, h *handedOut) error {
+func askByGRPC(
+	ctx context.Context,
+	c wire.URLFrontierClient,
+	put wire.URLFrontier_PutURLsClient,
+	h *handedOut,
+) error {
 	begun := time.Now()
 	stream, err := c.GetURLs(ctx, &wire.GetParams{MaxQueues: loadBatch})
 	var got []*wire.URLInfo
@@ -244,7 +281,10 @@ func askByGRPC(ctx context.Context, c wire.URLFrontierClient, put wire.URLFronti
 	for _, info := range got {
 		depth, _ := strconv.Atoi(info.GetMetadata()["depth"].GetValues()[0])
 		for _, link := range h.links(info.GetKey()) {
-			md := map[string]*wire.StringList{"source_url": {Values: []string{info.GetUrl()}}, "depth": {Values: []string{strconv.Itoa(depth + 1)}}}
+			md := map[string]*wire.StringList{
+				"source_url": {Values: []string{info.GetUrl()}},
+				"depth":      {Values: []string{strconv.Itoa(depth + 1)}},
+			}
 			if err := put.Send(found(&wire.URLInfo{Url: link, Metadata: md}, "")); err != nil {
 				return err
 			}

@@ -45,8 +45,11 @@ func (a *around) router() *Router {
 		panic(err)
 	}
 	a.scope.around = a
-	return NewRouter(Options{Self: "a", Store: a, Holdings: a, Peers: a, Rules: func() *scope.Rules { return rules }, Normalize: func() normalize.Rules { return normalize.Rules{} },
-		Seeds: scope.NewSeeds([]string{"host:in.test", "host:late.test"}), Scope: &a.scope, Log: slog.New(slog.DiscardHandler)})
+	return NewRouter(Options{Self: "a", Store: a, Holdings: a, Peers: a, Rules: func() *scope.Rules {
+		return rules
+	}, Normalize: func() normalize.Rules { return normalize.Rules{} },
+		Seeds: scope.NewSeeds([]string{"host:in.test", "host:late.test"}), Scope: &a.scope,
+		Log: slog.New(slog.DiscardHandler)})
 }
 
 func (a *around) Add(_ context.Context, links []crawl.Routed) ([]frontier.Admission, error) {
@@ -68,7 +71,11 @@ func (a *around) Skip(_ context.Context, skipped map[crawl.Partition]crawl.SkipC
 	return nil
 }
 
-func (a *around) Outbox(_ crawl.Partition, after frontier.OutboxKey, limit int) ([]frontier.OutboxEntry, error) {
+func (a *around) Outbox(
+	_ crawl.Partition,
+	after frontier.OutboxKey,
+	limit int,
+) ([]frontier.OutboxEntry, error) {
 	if after != (frontier.OutboxKey{}) {
 		return nil, nil
 	}
@@ -114,7 +121,11 @@ func (a *around) Await(_ context.Context, ts []handoff.Tenure, _ bool, errs []er
 	}
 }
 
-func (a *around) Forward(_ context.Context, to crawl.NodeID, links []*peer.Link) ([]peer.Verdict, error) {
+func (a *around) Forward(
+	_ context.Context,
+	to crawl.NodeID,
+	links []*peer.Link,
+) ([]peer.Verdict, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.silent[to] {

@@ -11,7 +11,10 @@ import (
 // partition, a quarter of others that are held here, half belongs to two other nodes.
 func BenchmarkComplete(b *testing.B) {
 	page := linkTo(b, "http://page.test/")
-	a := &around{held: map[crawl.Partition]bool{page.Partition: true}, says: map[crawl.Partition]crawl.NodeID{}}
+	a := &around{
+		held: map[crawl.Partition]bool{page.Partition: true},
+		says: map[crawl.Partition]crawl.NodeID{},
+	}
 	o := crawl.Outcome{Kind: crawl.Fetched}
 	for i := range 40 {
 		host := "page.test"

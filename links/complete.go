@@ -42,7 +42,13 @@ const maxRouted = 256
 // NewCompleter makes a Completer. It wakes the sender when a page has links that no node has
 // acknowledged.
 func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
-	return &Completer{router: r, outbox: s, visits: v, results: results, limits: ticks.NewDeadlines(ackWait)}
+	return &Completer{
+		router:  r,
+		outbox:  s,
+		visits:  v,
+		results: results,
+		limits:  ticks.NewDeadlines(ackWait),
+	}
 }
 
 // Complete ends a visit: links to other nodes go to their owners, then one transaction marks the
@@ -67,7 +73,12 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 			return err
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.Payloads.FirstHere(&v, &o)}
+	c := frontier.Completion{
+		Lease:    v.Lease,
+		Outcome:  o,
+		RetryAt:  k.visits.RetryAt(v, o.Kind),
+		Contents: k.results.Payloads.FirstHere(&v, &o),
+	}
 	switch o.Kind {
 	case crawl.HostFailed:
 		k.visits.Unreachable(v, crawl.HostFailure{Category: o.Category.String(), Reason: o.Reason})
@@ -111,7 +122,8 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
 		// The freeze of a hand-over waits until every visit is completed, so this cannot happen
 		// while the rules of ownership hold.
-		opts.Log.Error("page completed under an expired lease; the current holder of its host will fetch it again",
+		opts.Log.Error(
+			"page completed under an expired lease; the current holder of its host will fetch it again",
 			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
 		return nil
 	}
@@ -138,7 +150,8 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 	}
 	attrs := []any{"url", v.Item.URL.String(), "kind", o.Kind.String(), "took", o.Took}
 	if o.Status != 0 {
-		attrs = append(attrs, "status", o.Status, "bytes", o.Bytes, "truncated", o.Truncated, "links", len(o.Targets))
+		attrs = append(attrs, "status", o.Status, "bytes", o.Bytes, "truncated", o.Truncated, "links",
+			len(o.Targets))
 	}
 	switch o.Kind {
 	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
@@ -154,7 +167,11 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 
 // shareOut splits a page's links into those that go into its transaction and those that no node has
 // acknowledged. It writes over the page's links.
-func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, buf *foundLinks) (own, unacked []crawl.Routed) {
+func (k *Completer) shareOut(
+	ctx context.Context,
+	v crawl.Visit,
+	buf *foundLinks,
+) (own, unacked []crawl.Routed) {
 	r := k.router
 	// A node without replicas copies nothing. If that changes before the page is written, the
 	// frontier notices and uses the outbox.
@@ -197,13 +214,17 @@ func (k *Completer) divide(buf *foundLinks, copied bool, p crawl.Partition) (own
 // page. If the links were only in the page's transaction, the page could be copied to its replica
 // as done, and this node could fail before the replicas of the links have them (invariant I3).
 // Links that are not acknowledged go into the page's outbox.
-func (k *Completer) storeAside(ctx context.Context, others []crawl.Routed) (unacked []crawl.Routed) {
+func (k *Completer) storeAside(
+	ctx context.Context,
+	others []crawl.Routed,
+) (unacked []crawl.Routed) {
 	if len(others) == 0 {
 		return nil
 	}
 	s, err := k.router.storeOwn(ctx, others)
 	if err != nil {
-		return slices.Clip(others) // the store has failed, or the time is up: Complete will return the error
+		// the store has failed, or the time is up: Complete will return the error
+		return slices.Clip(others)
 	}
 	return slices.Clip(s.Left)
 }

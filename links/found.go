@@ -9,9 +9,13 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// AddFound stores URLs that programs outside of the cluster have found. One without a source and at depth 0 is a seed, and opens its scope;
-// any other is judged as a link of a page. It returns when what is accepted is durable; an error means that nothing is guaranteed to be.
-func (s *Seeder) AddFound(ctx context.Context, found []crawl.FoundURL) (report crawl.FoundReport, err error) {
+// AddFound stores URLs that programs outside of the cluster have found. One without a source and at
+// depth 0 is a seed, and opens its scope; any other is judged as a link of a page. It returns when
+// what is accepted is durable; an error means that nothing is guaranteed to be.
+func (s *Seeder) AddFound(
+	ctx context.Context,
+	found []crawl.FoundURL,
+) (report crawl.FoundReport, err error) {
 	var seeds []crawl.Seed
 	var links []crawl.Target
 	for i := range found {
@@ -45,7 +49,11 @@ func (s *Seeder) foundLink(f *crawl.FoundURL) (t crawl.Target, ok bool) {
 	if err != nil || f.Priority != nil && !(*f.Priority >= 0 && *f.Priority <= 1) {
 		return t, false
 	}
-	t = crawl.Target{URL: opts.Normalize().Apply(u), Depth: min(max(f.Depth, 1), maxDepth), Via: crawl.ViaLink}
+	t = crawl.Target{
+		URL:   opts.Normalize().Apply(u),
+		Depth: min(max(f.Depth, 1), maxDepth),
+		Via:   crawl.ViaLink,
+	}
 	v := opts.Rules().Decide(t.URL, t.Depth, opts.Seeds)
 	t.Suspicious = v.Suspicious
 	if t.Band = pipeline.BandOf(t.Via, t.Depth, 0, t.Suspicious); f.Priority != nil && !t.Suspicious {
@@ -55,7 +63,11 @@ func (s *Seeder) foundLink(f *crawl.FoundURL) (t crawl.Target, ok bool) {
 }
 
 // addLinks stores links that were admitted.
-func (s *Seeder) addLinks(ctx context.Context, links []crawl.Target, report *crawl.FoundReport) error {
+func (s *Seeder) addLinks(
+	ctx context.Context,
+	links []crawl.Target,
+	report *crawl.FoundReport,
+) error {
 	if len(links) == 0 {
 		return nil
 	}

@@ -28,14 +28,17 @@ type Options struct {
 	Normalize func() normalize.Rules
 	Scope     Scope
 	Log       *slog.Logger
-	// Cites is what a finished page passes on to its links, which it leaves as they are; nil, as its answer may be: nothing.
+	// Cites is what a finished page passes on to its links, which it leaves as they are; nil, as its
+	// answer may be: nothing.
 	Cites func(v *crawl.Visit, o *crawl.Outcome, links []crawl.Routed) []byte
-	// Weigh is how important a page that was fetched is for its next visits, 0 to 1; nil, or 0: not known.
+	// Weigh is how important a page that was fetched is for its next visits, 0 to 1; nil, or 0: not
+	// known.
 	Weigh func(p crawl.Partition, page urlnorm.URL) (float64, error)
 }
 
 // Store is the part of the frontier that links need. Its errors end the node, except
-// frontier.ErrNotHolder, frontier.ErrStaleLease and those of an ended context. It keeps no slice of links: they are used again.
+// frontier.ErrNotHolder, frontier.ErrStaleLease and those of an ended context. It keeps no slice of
+// links: they are used again.
 type Store interface {
 	Add(ctx context.Context, links []crawl.Routed) ([]frontier.Admission, error)
 	Complete(ctx context.Context, c frontier.Completion) error

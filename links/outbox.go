@@ -171,7 +171,10 @@ func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.Outbo
 // judge splits a chunk into links that may be stored and links to judge later, because this node
 // may lack the scope entry that admits them; their page is done. All others are refused, and
 // counted.
-func (s *Sender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
+func (s *Sender) judge(
+	ctx context.Context,
+	entries []frontier.OutboxEntry,
+) (admitted, later []crawl.Routed, err error) {
 	opts := &s.router.opts
 	rules := opts.Rules()
 	var opened []string

@@ -31,7 +31,8 @@ func TestTaken(t *testing.T) {
 // out of scope once this node has every entry that could admit them.
 func TestSenderJudgesAgain(t *testing.T) {
 	t.Parallel()
-	in, late, out := linkTo(t, "http://in.test/"), linkTo(t, "http://late.test/"), linkTo(t, "http://out.test/")
+	in, late, out := linkTo(t, "http://in.test/"), linkTo(t, "http://late.test/"), linkTo(t,
+		"http://out.test/")
 	for _, behind := range []bool{false, true} {
 		t.Run(fmt.Sprint("behind=", behind), func(t *testing.T) {
 			a := &around{
@@ -39,7 +40,11 @@ func TestSenderJudgesAgain(t *testing.T) {
 				late: map[crawl.Partition]bool{late.Partition: true},
 			}
 			for i, l := range []crawl.Routed{in, late, out} {
-				a.waiting = append(a.waiting, frontier.OutboxEntry{From: 7, Key: frontier.OutboxKey{Target: l.Partition, Seq: uint64(i + 1)}, Routed: l})
+				a.waiting = append(a.waiting, frontier.OutboxEntry{
+					From:   7,
+					Key:    frontier.OutboxKey{Target: l.Partition, Seq: uint64(i + 1)},
+					Routed: l,
+				})
 			}
 			a.scope.behind = behind
 			sent, left, err := NewSender(a.router()).sweep(t.Context())
@@ -47,8 +52,10 @@ func TestSenderJudgesAgain(t *testing.T) {
 			if behind {
 				acked, refused = acked[:1], 0
 			}
-			if err != nil || sent != len(acked) || left != 3-len(acked) || !slices.Equal(hosts(a.acked), acked) {
-				t.Errorf("%d sent, %d left, %v; acknowledged %v, want %v", sent, left, err, hosts(a.acked), acked)
+			if err != nil || sent != len(acked) || left != 3-len(acked) ||
+				!slices.Equal(hosts(a.acked), acked) {
+				t.Errorf("%d sent, %d left, %v; acknowledged %v, want %v", sent, left, err, hosts(a.acked),
+					acked)
 			}
 			if got := a.counts[7][crawl.SkipOutOfScope]; got != refused {
 				t.Errorf("%d are counted as refused, want %d", got, refused)

@@ -25,14 +25,24 @@ type Receiver struct {
 
 // NewReceiver makes a Receiver. ready reports whether this node has adopted the crawl's rules;
 // until then it accepts no link.
-func NewReceiver(r *Router, ready func() bool) *Receiver { return &Receiver{router: r, ready: ready} }
+func NewReceiver(
+	r *Router,
+	ready func() bool,
+) *Receiver {
+	return &Receiver{router: r, ready: ready}
+}
 
 // Store stores a batch of links in the partitions held here. The scope is judged again, so that a
 // sender with other rules cannot widen the crawl. But a refusal is final only when both judge by
 // the same rules. The sender may know a seed's scope entry a moment earlier, or other nodes may
 // know it and neither of the two yet; such links must not be lost. A URL that opens its own scope
 // is stored with its entry, if that is unknown.
-func (r *Receiver) Store(ctx context.Context, from string, links []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
+func (r *Receiver) Store(
+	ctx context.Context,
+	from string,
+	links []*peer.Link,
+	stamp *peer.RulesStamp,
+) ([]peer.Verdict, error) {
 	opts := &r.router.opts
 	p := opts.Holdings.Partitions()
 	if p == 0 || !r.ready() {
@@ -77,9 +87,17 @@ type batch struct {
 }
 
 // judge splits the links into those that may be stored and those that may not.
-func (r *Receiver) judge(from crawl.NodeID, links []*peer.Link, stamp *peer.RulesStamp, partitions int) *batch {
+func (r *Receiver) judge(
+	from crawl.NodeID,
+	links []*peer.Link,
+	stamp *peer.RulesStamp,
+	partitions int,
+) *batch {
 	opts := &r.router.opts
-	b := &batch{verdicts: make([]peer.Verdict, len(links)), skipped: map[crawl.Partition]crawl.SkipCounts{}}
+	b := &batch{
+		verdicts: make([]peer.Verdict, len(links)),
+		skipped:  map[crawl.Partition]crawl.SkipCounts{},
+	}
 	rules := opts.Rules()
 	outOfScope := peer.Verdict_VERDICT_REFUSED
 	if !opts.Scope.Agrees(from, stamp) {
@@ -126,7 +144,8 @@ func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
 // warnOnce logs one line for each peer that sends an invalid link.
 func (r *Receiver) warnOnce(from crawl.NodeID, err error) {
 	if _, known := r.warned.LoadOrStore(from, true); !known {
-		r.router.opts.Log.Warn("refused a peer's link; further ones of this peer are not logged", "peer", from, "error", err)
+		r.router.opts.Log.Warn("refused a peer's link; further ones of this peer are not logged", "peer",
+			from, "error", err)
 	}
 }
 

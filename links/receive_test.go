@@ -28,7 +28,8 @@ func TestPromise(t *testing.T) {
 // entries, as its sender does, refuses finally.
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()
-	in, late, out, elsewhere := linkTo(t, "http://in.test/"), linkTo(t, "http://late.test/"), linkTo(t, "http://out.test/"), linkTo(t, "http://elsewhere.test/")
+	in, late, out, elsewhere := linkTo(t, "http://in.test/"), linkTo(t, "http://late.test/"),
+		linkTo(t, "http://out.test/"), linkTo(t, "http://elsewhere.test/")
 	const (
 		added   = peer.Verdict_VERDICT_ADDED
 		refused = peer.Verdict_VERDICT_REFUSED
@@ -40,9 +41,12 @@ func TestReceiverAnswers(t *testing.T) {
 		want    []peer.Verdict // of in, late, out, elsewhere, nonsense
 		counted int64
 	}{
-		"it knows all":         {false, scopeAround{}, []peer.Verdict{added, keep, refused, keep, refused}, 1},
-		"other rules":          {false, scopeAround{differs: true}, []peer.Verdict{added, keep, keep, keep, refused}, 0},
-		"it may lack entries":  {false, scopeAround{lacks: true}, []peer.Verdict{added, keep, keep, keep, refused}, 0},
+		"it knows all": {false, scopeAround{},
+			[]peer.Verdict{added, keep, refused, keep, refused}, 1},
+		"other rules": {false, scopeAround{differs: true},
+			[]peer.Verdict{added, keep, keep, keep, refused}, 0},
+		"it may lack entries": {false, scopeAround{lacks: true},
+			[]peer.Verdict{added, keep, keep, keep, refused}, 0},
 		"it knows no rule yet": {true, scopeAround{}, []peer.Verdict{keep, keep, keep, keep, keep}, 0},
 	} {
 		a := &around{
@@ -51,7 +55,8 @@ func TestReceiverAnswers(t *testing.T) {
 			scope: c.scope,
 		}
 		batch := []*peer.Link{wireOf(in), wireOf(late), wireOf(out), wireOf(elsewhere), {Url: "nonsense"}}
-		got, err := NewReceiver(a.router(), func() bool { return !c.unready }).Store(t.Context(), "b", batch, nil)
+		got, err := NewReceiver(a.router(), func() bool { return !c.unready }).Store(t.Context(), "b",
+			batch, nil)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
 		}

@@ -17,7 +17,8 @@ import (
 // sentEntries bounds the sent cache.
 const sentEntries = 1 << 18
 
-// Router stores links on the nodes that hold their partitions. Its methods may be called from anywhere.
+// Router stores links on the nodes that hold their partitions. Its methods may be called from
+// anywhere.
 type Router struct {
 	opts                         Options
 	sent                         *sentCache
@@ -39,7 +40,11 @@ type Counts struct {
 
 // Counts returns the current counts.
 func (r *Router) Counts() Counts {
-	return Counts{Local: r.local.Load(), Forwarded: r.forwarded.Load(), Suppressed: r.suppressed.Load()}
+	return Counts{
+		Local:      r.local.Load(),
+		Forwarded:  r.forwarded.Load(),
+		Suppressed: r.suppressed.Load(),
+	}
 }
 
 // ForgetSent clears the sent cache, so that acknowledged links are sent again: the node that
@@ -55,7 +60,8 @@ func (r *Router) appendRouted(rs []crawl.Routed, ts []crawl.Target) []crawl.Rout
 	partitions := r.opts.Holdings.Partitions()
 	for i := range ts {
 		t := &ts[i]
-		rs = append(rs, crawl.Routed{Partition: ring.PartitionOf(crawl.Host(t.URL.Host()), partitions), Target: *t})
+		rs = append(rs,
+			crawl.Routed{Partition: ring.PartitionOf(crawl.Host(t.URL.Host()), partitions), Target: *t})
 	}
 	return rs
 }
@@ -197,8 +203,8 @@ type peerLinks struct {
 	links []crawl.Routed
 }
 
-// byHolder sorts links by their holders, each in their order. Those without one are left. When all have the same holder
-// they are not copied.
+// byHolder sorts links by their holders, each in their order. Those without one are left. When all
+// have the same holder they are not copied.
 func (r *Router) byHolder(foreign []crawl.Routed, sum *Result) []peerLinks {
 	first := r.Holder(foreign[0].Partition)
 	same := 1

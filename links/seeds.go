@@ -67,7 +67,8 @@ func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 	kept := targets[:0]
 	for _, t := range targets {
 		// A known URL may be an asset. Its own depth is judged in its turn.
-		if !rules.Decide(t.URL, 0, opts.Seeds).Admit && !(t.OnlyKnown() && rules.DecideAsset(t.URL).Admit) {
+		if !rules.Decide(t.URL, 0, opts.Seeds).Admit &&
+			!(t.OnlyKnown() && rules.DecideAsset(t.URL).Admit) {
 			report.OutOfScope++
 			continue
 		}
@@ -153,7 +154,8 @@ func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedRepo
 			err = fmt.Errorf("priority %v is not between 0 and 1", *s.Priority)
 		}
 		if err != nil {
-			report.Invalid = append(report.Invalid, crawl.SeedError{Line: line, Input: s.URL, Error: err.Error()})
+			report.Invalid = append(report.Invalid,
+				crawl.SeedError{Line: line, Input: s.URL, Error: err.Error()})
 			continue
 		}
 		via := crawl.ViaSeed
@@ -164,12 +166,19 @@ func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedRepo
 		if s.Known {
 			via, depth, s.Again = crawl.ViaLink, unknownDepth, true
 		}
-		targets = append(targets, crawl.Target{URL: same.Apply(u), Depth: depth, Via: via, Band: seedBand(s.Priority), Again: s.Again})
+		targets = append(targets, crawl.Target{
+			URL:   same.Apply(u),
+			Depth: depth,
+			Via:   via,
+			Band:  seedBand(s.Priority),
+			Again: s.Again,
+		})
 	}
 	return targets
 }
 
-// unknownDepth is the depth of a known URL that is wanted again: deeper than any, so that the record's counts.
+// unknownDepth is the depth of a known URL that is wanted again: deeper than any, so that the
+// record's counts.
 const unknownDepth = maxDepth
 
 // ParseSeed parses the URL of a seed. Of what looks mistyped the error says what to write. A space
@@ -178,7 +187,8 @@ const unknownDepth = maxDepth
 func ParseSeed(raw string) (urlnorm.URL, error) {
 	for i, word := range strings.Fields(raw) {
 		if i > 0 && strings.Contains(word, "://") {
-			return urlnorm.URL{}, fmt.Errorf("%w: it contains several URLs: give each as an argument of its own, or on a line of its own in a file", urlnorm.ErrInvalid)
+			return urlnorm.URL{}, fmt.Errorf("%w: it contains several URLs: "+
+				"give each as an argument of its own, or on a line of its own in a file", urlnorm.ErrInvalid)
 		}
 	}
 	if wrong := mistake(raw); wrong != "" {

@@ -25,7 +25,8 @@ func TestSeedBands(t *testing.T) {
 		}
 	}
 	var report crawl.SeedReport
-	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90},
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"},
+		{URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90},
 		{URL: "http://d.test http://e.test"}, {URL: "http://f.test/a b"}}, normalize.Rules{}, &report)
 	if len(targets) != 2 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 4 {
 		t.Fatalf("%+v, %+v", targets, report)
@@ -40,8 +41,10 @@ func TestSeedBands(t *testing.T) {
 // TestKnownSeeds: what is wanted only if it is known is no seed, and its record's depth counts.
 func TestKnownSeeds(t *testing.T) {
 	t.Parallel()
-	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test", Known: true}, {URL: "http://a.test", Again: true}}, normalize.Rules{}, &crawl.SeedReport{})
-	if len(targets) != 2 || !targets[0].Again || !targets[0].OnlyKnown() || targets[0].Depth < 1<<20 || targets[1].OnlyKnown() || targets[1].Depth != 0 {
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test", Known: true},
+		{URL: "http://a.test", Again: true}}, normalize.Rules{}, &crawl.SeedReport{})
+	if len(targets) != 2 || !targets[0].Again || !targets[0].OnlyKnown() || targets[0].Depth < 1<<20 ||
+		targets[1].OnlyKnown() || targets[1].Depth != 0 {
 		t.Errorf("%+v", targets)
 	}
 }
@@ -81,7 +84,10 @@ func (s starting) Run(context.Context) error {
 func TestSeedsInOrder(t *testing.T) {
 	t.Parallel()
 	barred := errors.New("no contact")
-	held := map[crawl.Partition]bool{linkTo(t, "http://in.test/").Partition: true, linkTo(t, "http://late.test/").Partition: true}
+	held := map[crawl.Partition]bool{
+		linkTo(t, "http://in.test/").Partition:   true,
+		linkTo(t, "http://late.test/").Partition: true,
+	}
 	for name, c := range map[string]struct {
 		url  string
 		may  error
@@ -90,18 +96,26 @@ func TestSeedsInOrder(t *testing.T) {
 		did  []string
 		want crawl.SeedReport
 	}{
-		"stored":        {"http://in.test/", nil, nil, nil, []string{"spread", "run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}},
-		"out of scope":  {"http://out.test/", nil, nil, nil, []string{"spread"}, crawl.SeedReport{OutOfScope: 1}},
-		"known":         {"http://in.test/", nil, nil, nil, []string{"run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}}, // opens no scope
+		"stored": {"http://in.test/", nil, nil, nil,
+			[]string{"spread", "run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}},
+		"out of scope": {"http://out.test/", nil, nil, nil, []string{"spread"},
+			crawl.SeedReport{OutOfScope: 1}},
+		// opens no scope
+		"known": {"http://in.test/", nil, nil, nil,
+			[]string{"run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}},
 		"not to be run": {"http://in.test/", barred, nil, barred, nil, crawl.SeedReport{}},
-		"no majority":   {"http://in.test/", nil, errors.New("1 of 3"), ErrBusy, []string{"spread"}, crawl.SeedReport{}},
+		"no majority": {"http://in.test/", nil, errors.New("1 of 3"), ErrBusy, []string{"spread"},
+			crawl.SeedReport{}},
 	} {
 		a := &around{held: held}
 		a.scope.unreached = c.far
 		var s *Seeder
-		s = NewSeeder(a.router(), starting{a, c.may, func() int64 { return s.Active() }}, func(crawl.SeedReport) { a.did = append(a.did, "report") })
-		got, err := s.Add(t.Context(), []crawl.Seed{{URL: c.url, Known: strings.HasPrefix(name, "known")}})
-		if !errors.Is(err, c.err) || got.Accepted != c.want.Accepted || got.OutOfScope != c.want.OutOfScope {
+		s = NewSeeder(a.router(), starting{a, c.may, func() int64 { return s.Active() }},
+			func(crawl.SeedReport) { a.did = append(a.did, "report") })
+		got, err := s.Add(t.Context(),
+			[]crawl.Seed{{URL: c.url, Known: strings.HasPrefix(name, "known")}})
+		if !errors.Is(err, c.err) || got.Accepted != c.want.Accepted ||
+			got.OutOfScope != c.want.OutOfScope {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		if !slices.Equal(a.did, c.did) || s.Active() != 0 || s.Begun() != 1 {
@@ -118,9 +132,13 @@ func TestSeedsOfASilentReplica(t *testing.T) {
 
 func seedsOfASilentReplica(t *testing.T) {
 	late := linkTo(t, "http://late.test/").Partition
-	a := &around{held: map[crawl.Partition]bool{late: true}, late: map[crawl.Partition]bool{late: true}}
+	a := &around{
+		held: map[crawl.Partition]bool{late: true},
+		late: map[crawl.Partition]bool{late: true},
+	}
 	var s *Seeder
-	s = NewSeeder(a.router(), starting{a, nil, func() int64 { return s.Active() }}, func(crawl.SeedReport) { t.Error("they were reported as stored") })
+	s = NewSeeder(a.router(), starting{a, nil, func() int64 { return s.Active() }},
+		func(crawl.SeedReport) { t.Error("they were reported as stored") })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	r, err := s.Add(ctx, []crawl.Seed{{URL: "http://late.test/"}})

@@ -51,8 +51,8 @@ func (c *sentCache) Clear() {
 	c.young, c.old = map[xxh3.Uint128]struct{}{}, nil
 }
 
-// sentKey is by what a link is remembered: its URL; with a text for the index also the host that it comes from, whose first
-// text counts.
+// sentKey is by what a link is remembered: its URL; with a text for the index also the host that it
+// comes from, whose first text counts.
 func sentKey(t *crawl.Target) string {
 	if t.Anchor == "" {
 		return t.URL.String()

@@ -9,13 +9,15 @@ import (
 )
 
 // ticket is the condition for calling stored links acknowledged: the in-sync replicas of their
-// partitions have them, in the tenures in which they were stored. Its memory is used again after done.
+// partitions have them, in the tenures in which they were stored. Its memory is used again after
+// done.
 type ticket struct {
 	router  *Router
 	tenures []handoff.Tenure
 	errs    []error                 // of the tenures, after await
 	places  map[crawl.Partition]int // in tenures; nil: there are few
-	full    bool                    // seeds: as many replicas as the factor and the number of members allow
+	// seeds: as many replicas as the factor and the number of members allow
+	full bool
 }
 
 // fewPartitions are found faster one by one than in a map. A page has links to some.
@@ -69,7 +71,8 @@ func (t *ticket) place(p crawl.Partition) int {
 	return -1
 }
 
-// await waits until the links are safe, or ctx ends. A silent replica holds up only its own partitions.
+// await waits until the links are safe, or ctx ends. A silent replica holds up only its own
+// partitions.
 func (t *ticket) await(ctx context.Context) {
 	t.errs = slices.Grow(t.errs[:0], len(t.tenures))[:len(t.tenures)]
 	t.router.opts.Holdings.Await(ctx, t.tenures, t.full, t.errs)
@@ -88,11 +91,14 @@ func (t *ticket) done() {
 	t.router.tickets.Put(t)
 }
 
-// Copied notes the tenures of partitions before something is stored in them. The function that it returns waits until that is on the disks of
-// their in-sync sets, or ctx ends, and says of which it is.
+// Copied notes the tenures of partitions before something is stored in them. The function that it
+// returns waits until that is on the disks of their in-sync sets, or ctx ends, and says of which it
+// is.
 func (r *Router) Copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
 	if !r.opts.Holdings.Replicated() {
-		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(crawl.Partition) bool { return true }
+		}
 	}
 	t := &ticket{router: r}
 	for _, p := range ps {

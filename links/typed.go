@@ -10,8 +10,9 @@ import (
 var (
 	// beginning is how a URL begins, and what people write in its place: a letter that is missing
 	// or twice, another separator, more or fewer slashes.
-	beginning = regexp.MustCompile(`(?i)^(https?|htps?|hhtps?|httpps?|htttps?|ttps?|hptts?|htpts?|thtps?|` +
-		`htts?|httsp|hhttps?)(:/*|;/*|://?[:;]/*|//?:?/*|[:;]\\+)([^/\\:;].*)$`)
+	beginning = regexp.MustCompile(
+		`(?i)^(https?|htps?|hhtps?|httpps?|htttps?|ttps?|hptts?|htpts?|thtps?|` +
+			`htts?|httsp|hhttps?)(:/*|;/*|://?[:;]/*|//?:?/*|[:;]\\+)([^/\\:;].*)$`)
 	exact   = regexp.MustCompile(`(?i)^https?://[^/\\]`)
 	within  = regexp.MustCompile(`(?i)https?://[^\s"'<>“”‘’«»]+`)
 	quoting = "\"'`<>“”‘’«»„"
@@ -21,7 +22,8 @@ var (
 // "": nothing that is known.
 func mistake(raw string) string {
 	text := strings.TrimSpace(raw)
-	if bare := strings.TrimSpace(strings.Trim(text, quoting)); bare != "" && !strings.HasPrefix(text, bare) {
+	if bare := strings.TrimSpace(strings.Trim(text, quoting)); bare != "" &&
+		!strings.HasPrefix(text, bare) {
 		return "it stands in quotes or brackets: give " + bare
 	}
 	m := beginning.FindStringSubmatch(text)
@@ -29,7 +31,8 @@ func mistake(raw string) string {
 		if rest, ok := strings.CutPrefix(text, "//"); ok && rest != "" && rest[0] != '/' {
 			return "it has no scheme: write https://" + rest
 		}
-		if at := within.FindStringIndex(text); at != nil && at[0] > 0 && strings.ContainsRune("=:([{ ", rune(text[at[0]-1])) {
+		if at := within.FindStringIndex(text); at != nil && at[0] > 0 &&
+			strings.ContainsRune("=:([{ ", rune(text[at[0]-1])) {
 			return "something stands before the URL: give " + text[at[0]:at[1]]
 		}
 		return ""

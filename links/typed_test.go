@@ -61,8 +61,10 @@ func TestRightSeeds(t *testing.T) {
 	for _, raw := range []string{
 		"http://http.example.org/", "http://httpbin.org/get", "https://https.org/", "http://http/",
 		"http://example.org/http://other.example/", "http://example.org/?u=http://other.example/",
-		"https://web.archive.org/web/2024/http://example.org/", "HTTP://EXAMPLE.ORG/", "http://127.0.0.1:8500/",
-		"http://[::1]:80/", "http://example.org/a b", "  http://example.org/\n", "http://user@example.org/",
+		"https://web.archive.org/web/2024/http://example.org/", "HTTP://EXAMPLE.ORG/",
+		"http://127.0.0.1:8500/",
+		"http://[::1]:80/", "http://example.org/a b", "  http://example.org/\n",
+		"http://user@example.org/",
 		"http://xn--bcher-kva.example/", "http://bücher.example/", "http://example.org/'quoted'",
 		"http://https-only.example/", "http://http:8080/x", "http://example.org//double//slash",
 	} {

@@ -16,7 +16,8 @@ func toWire(links []crawl.Routed) []*peer.Link {
 	all, places := make([]peer.Link, len(links)), make([]*peer.Link, len(links))
 	for i := range links {
 		l, t := &all[i], &links[i].Target
-		l.Url, l.Partition, l.Depth, l.Band = t.URL.String(), uint32(links[i].Partition), uint32(t.Depth), uint32(t.Band)
+		l.Url, l.Partition, l.Depth, l.Band = t.URL.String(), uint32(links[i].Partition), uint32(t.Depth),
+			uint32(t.Band)
 		l.Hops, l.Via, l.Again, l.Suspicious = uint32(t.Hops), uint32(t.Via), t.Again, t.Suspicious
 		l.ClaimedNs, l.From, l.Anchor = claimedNs(t.Claimed), t.From, t.Anchor
 		places[i] = l
@@ -45,7 +46,9 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 	if uint32(p) != l.Partition {
 		return crawl.Routed{}, fmt.Errorf("link %.200q is of partition %d, not %d", l.Url, p, l.Partition)
 	}
-	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) && l.Via != uint32(crawl.ViaGuess) || l.Depth > maxDepth || l.Hops > 255 {
+	if l.Band >= crawl.Bands ||
+		l.Via > uint32(crawl.ViaSitemapFile) && l.Via != uint32(crawl.ViaGuess) || l.Depth > maxDepth ||
+		l.Hops > 255 {
 		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
 	}
 	if l.From != "" {
@@ -53,8 +56,12 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 			return crawl.Routed{}, fmt.Errorf("link %.200q was found on %.200q: %w", l.Url, l.From, err)
 		}
 	}
-	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
-		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs), From: l.From, Anchor: crawl.CutAnchor(l.Anchor)}}, nil
+	return crawl.Routed{
+		Partition: p,
+		Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
+			Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious,
+			Claimed: claimedAt(l.ClaimedNs), From: l.From, Anchor: crawl.CutAnchor(l.Anchor)},
+	}, nil
 }
 
 // claimedAt is a claimed time of the wire.

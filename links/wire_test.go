@@ -19,7 +19,15 @@ func linkTo(t testing.TB, url string) crawl.Routed {
 		t.Fatal(err)
 	}
 	return crawl.Routed{Partition: ring.PartitionOf(crawl.Host(u.Host()), 512),
-		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true}}
+		Target: crawl.Target{
+			URL:        u,
+			Depth:      3,
+			Band:       2,
+			Hops:       1,
+			Via:        crawl.ViaSitemapFile,
+			Again:      true,
+			Suspicious: true,
+		}}
 }
 
 func TestFromWire(t *testing.T) {
@@ -43,7 +51,8 @@ func TestFromWire(t *testing.T) {
 	}
 	long := good()
 	long.Anchor = strings.Repeat("é", 100)
-	if r, err := fromWire(long, 512); err != nil || r.Target.Anchor != strings.Repeat("é", crawl.MaxAnchor/2) {
+	if r, err := fromWire(long, 512); err != nil ||
+		r.Target.Anchor != strings.Repeat("é", crawl.MaxAnchor/2) {
 		t.Errorf("a long text became %q, %v", r.Target.Anchor, err)
 	}
 	earlier := good() // of a node that runs an earlier version
@@ -76,7 +85,8 @@ func TestFromWire(t *testing.T) {
 
 func FuzzFromWire(f *testing.F) {
 	f.Add("http://a.test/", uint32(0), uint32(1), uint32(2), uint32(0), uint32(1), 512)
-	f.Add("https://xn--bcher-kva.test:8443/%7e?q=%00", uint32(5), uint32(1<<31), uint32(8), uint32(255), uint32(9), 1)
+	f.Add("https://xn--bcher-kva.test:8443/%7e?q=%00", uint32(5), uint32(1<<31), uint32(8),
+		uint32(255), uint32(9), 1)
 	f.Add("http://\x00/", uint32(1<<31), uint32(0), uint32(0), uint32(256), uint32(0), 65536)
 	f.Fuzz(func(t *testing.T, url string, partition, depth, band, hops, via uint32, partitions int) {
 		if partitions < 1 || partitions > ring.MaxPartitions {

@@ -39,12 +39,16 @@ const opening = `# Metrics
 
 Made from the tables of package metrics; ` + "`make generate`" + ` updates it.
 
-` + "`GET /metrics`" + ` of each node, in the text formats of Prometheus and OpenMetrics. With a cluster key it wants the API token as a bearer token, over TLS, like every
+` + "`GET /metrics`" +
+	` of each node, in the text formats of Prometheus and OpenMetrics. With a cluster key it wants the API token as a bearer token, over TLS, like every
 other path ([operations.md](operations.md#watch)).
 
-- Units are base units: seconds, bytes, 1. Counters end in ` + "`_total`" + ` and count from the start of the process; what lives in partitions is a gauge, because partitions move.
+- Units are base units: seconds, bytes, 1. Counters end in ` + "`_total`" +
+	` and count from the start of the process; what lives in partitions is a gauge, because partitions move.
 - Labels are classes that the program names itself. No label holds a host or a URL, so a node has the same few hundred series whatever it crawls.
-- A node speaks for itself. ` + "`crawlnode_cluster_partitions`, `crawlnode_members`, `crawlnode_crawl_state`" + ` and ` + "`crawlnode_health_reason`" + ` say how it sees the whole cluster: take the ` +
+- A node speaks for itself. ` + "`crawlnode_cluster_partitions`, `crawlnode_members`, " +
+	"`crawlnode_crawl_state`" +
+	` and ` + "`crawlnode_health_reason`" + ` say how it sees the whole cluster: take the ` +
 	"`max`" + ` over the nodes, not the sum.
 - ` + "`go_*` and `process_*`" + ` are those of the Prometheus client library.
 

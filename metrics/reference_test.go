@@ -35,7 +35,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	d := NewDurations(time.Millisecond, time.Second)
-	for _, took := range []time.Duration{-time.Second, 0, time.Millisecond, time.Millisecond + 1, time.Second, time.Minute} {
+	for _, took := range []time.Duration{-time.Second, 0, time.Millisecond, time.Millisecond + 1,
+		time.Second, time.Minute} {
 		d.Observe(took)
 	}
 	h := d.Histogram()

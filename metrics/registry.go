@@ -56,7 +56,13 @@ type collector struct {
 }
 
 func newCollector(read func() Sample) *collector {
-	c := &collector{read: read, singles: singles(), groups: groups(), spreads: distributions(), descs: make(map[string]*prometheus.Desc)}
+	c := &collector{
+		read:    read,
+		singles: singles(),
+		groups:  groups(),
+		spreads: distributions(),
+		descs:   make(map[string]*prometheus.Desc),
+	}
 	describe := func(name, help string, labels ...string) {
 		c.descs[name] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
@@ -94,7 +100,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	b := sample.Build
-	out <- prometheus.MustNewConstMetric(c.descs[buildInfo], gauge, 1, b.Version, b.GoVersion, b.Protocol, b.Format)
+	out <- prometheus.MustNewConstMetric(c.descs[buildInfo], gauge, 1, b.Version, b.GoVersion,
+		b.Protocol, b.Format)
 	for _, d := range c.spreads {
 		if h := d.read(&sample); len(h.Bounds) > 0 && len(h.Counts) == len(h.Bounds)+1 {
 			total, buckets, sum := h.cumulative()

@@ -15,12 +15,19 @@ import (
 func full() Sample {
 	lease, free, warcFree := 7.5, int64(1<<40), int64(1<<41)
 	s := Sample{
-		Build: Build{"1.2.3", "go1.26", "2", "3"}, Responses: Counts{"2xx": 101, "3xx": 102}, Errors: Counts{"dns": 103}, GivenUp: Counts{"timeout": 112}, Skipped: Counts{"robots": 104},
-		Queued: Counts{"0": 105, "7": 106}, Hosts: Counts{"ready": 107}, Links: Counts{"local": 108}, Partitions: Counts{"held": 109},
-		Members: Counts{"alive": 110}, Paused: true, LeaseRemaining: &lease, DiskFree: &free, WARCDiskFree: &warcFree, WARCByteRate: 201.5, RecordRate: 202.5,
-		ClusterPartitions: Counts{"served": 111}, CrawlState: Counts{"running": 1}, Health: Counts{"low_disk": 1}, Ready: true,
-		Latency: Histogram{Bounds: []float64{0.1, 0.2, 1}, Counts: []int64{1, 2, 3, 4}}, Commit: Histogram{Bounds: []float64{0.5}, Counts: []int64{2, 0}, Sum: 0.75},
-		DNSLatency: Histogram{Bounds: []float64{0.5}, Counts: []int64{3, 0}, Sum: 1.25}, HandoffPause: Histogram{Bounds: []float64{0.5}, Counts: []int64{0, 4}, Sum: 8},
+		Build: Build{"1.2.3", "go1.26", "2", "3"}, Responses: Counts{"2xx": 101, "3xx": 102},
+		Errors: Counts{"dns": 103}, GivenUp: Counts{"timeout": 112}, Skipped: Counts{"robots": 104},
+		Queued: Counts{"0": 105, "7": 106}, Hosts: Counts{
+			"ready": 107,
+		}, Links: Counts{"local": 108}, Partitions: Counts{"held": 109},
+		Members: Counts{"alive": 110}, Paused: true, LeaseRemaining: &lease, DiskFree: &free,
+		WARCDiskFree: &warcFree, WARCByteRate: 201.5, RecordRate: 202.5,
+		ClusterPartitions: Counts{"served": 111}, CrawlState: Counts{"running": 1},
+		Health: Counts{"low_disk": 1}, Ready: true,
+		Latency:      Histogram{Bounds: []float64{0.1, 0.2, 1}, Counts: []int64{1, 2, 3, 4}},
+		Commit:       Histogram{Bounds: []float64{0.5}, Counts: []int64{2, 0}, Sum: 0.75},
+		DNSLatency:   Histogram{Bounds: []float64{0.5}, Counts: []int64{3, 0}, Sum: 1.25},
+		HandoffPause: Histogram{Bounds: []float64{0.5}, Counts: []int64{0, 4}, Sum: 8},
 	}
 	n := int64(0)
 	var number func(v reflect.Value)
@@ -68,7 +75,8 @@ func TestNames(t *testing.T) {
 	}
 	for _, line := range strings.Split(out, "\n") {
 		name, _, _ := strings.Cut(line, "{")
-		if name != "" && name[0] != '#' && !strings.HasPrefix(name, namespace+"_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
+		if name != "" && name[0] != '#' && !strings.HasPrefix(name, namespace+"_") &&
+			!strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
 			t.Errorf("%q is in nobody's namespace", line)
 		}
 	}
@@ -82,24 +90,44 @@ func TestEveryFieldIsShown(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(full), "text/plain")
 	for _, want := range []string{
-		"crawlnode_pages_total 1", "crawlnode_body_bytes_total 2", "crawlnode_robots_fetches_total 3", "crawlnode_urls_seen 4", "crawlnode_urls_failed 5",
+		"crawlnode_pages_total 1", "crawlnode_body_bytes_total 2", "crawlnode_robots_fetches_total 3",
+		"crawlnode_urls_seen 4", "crawlnode_urls_failed 5",
 		"crawlnode_urls_duplicate 6", "crawlnode_outbox_links 7", "crawlnode_visits_in_flight 8",
-		"crawlnode_hosts_known 9", "crawlnode_links_found_total 10", "crawlnode_dns_lookups_total 11", "crawlnode_dns_hits_total 12",
-		"crawlnode_dns_negative_hits_total 13", "crawlnode_dns_stale_served_total 14", "crawlnode_dns_failures_total 15", "crawlnode_dns_queries_total 16",
-		"crawlnode_partitions_moving 17", "crawlnode_ring_view 18", "crawlnode_fetchers_limit 19", "crawlnode_fetchers 20", "crawlnode_handoff_bytes_total 21",
-		"crawlnode_warc_files 22", "crawlnode_warc_bytes 23", "crawlnode_warc_records_total 24", "crawlnode_content_duplicates_total 25", "crawlnode_content_unanswered_total 26",
-		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28", "crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31", "crawlnode_requests_retried 32", "crawlnode_catch_up_bytes 33",
-		"crawlnode_warc_bytes_per_second 201.5", "crawlnode_warc_records_per_second 202.5", "crawlnode_ready 1",
-		`crawlnode_cluster_partitions{state="served"} 111`, `crawlnode_crawl_state{state="running"} 1`, `crawlnode_health_reason{code="low_disk"} 1`,
-		"crawlnode_frontier_commit_duration_seconds_sum 0.75", "crawlnode_frontier_commit_duration_seconds_count 2", "crawlnode_dns_lookup_duration_seconds_sum 1.25",
-		`crawlnode_handoff_pause_duration_seconds_bucket{le="0.5"} 0`, "crawlnode_handoff_pause_duration_seconds_count 4",
+		"crawlnode_hosts_known 9", "crawlnode_links_found_total 10", "crawlnode_dns_lookups_total 11",
+		"crawlnode_dns_hits_total 12",
+		"crawlnode_dns_negative_hits_total 13", "crawlnode_dns_stale_served_total 14",
+		"crawlnode_dns_failures_total 15", "crawlnode_dns_queries_total 16",
+		"crawlnode_partitions_moving 17", "crawlnode_ring_view 18", "crawlnode_fetchers_limit 19",
+		"crawlnode_fetchers 20", "crawlnode_handoff_bytes_total 21",
+		"crawlnode_warc_files 22", "crawlnode_warc_bytes 23", "crawlnode_warc_records_total 24",
+		"crawlnode_content_duplicates_total 25", "crawlnode_content_unanswered_total 26",
+		"crawlnode_warc_written_bytes_total 27", "crawlnode_warc_index_bytes 28",
+		"crawlnode_derived_files 29", "crawlnode_derived_bytes 30", "crawlnode_urls_raised_total 31",
+		"crawlnode_requests_retried 32", "crawlnode_catch_up_bytes 33",
+		"crawlnode_warc_bytes_per_second 201.5", "crawlnode_warc_records_per_second 202.5",
+		"crawlnode_ready 1",
+		`crawlnode_cluster_partitions{state="served"} 111`, `crawlnode_crawl_state{state="running"} 1`,
+		`crawlnode_health_reason{code="low_disk"} 1`,
+		"crawlnode_frontier_commit_duration_seconds_sum 0.75",
+		"crawlnode_frontier_commit_duration_seconds_count 2",
+		"crawlnode_dns_lookup_duration_seconds_sum 1.25",
+		`crawlnode_handoff_pause_duration_seconds_bucket{le="0.5"} 0`,
+		"crawlnode_handoff_pause_duration_seconds_count 4",
 		"crawlnode_warc_disk_free_bytes 2.199023255552e+12",
-		`crawlnode_responses_total{class="2xx"} 101`, `crawlnode_responses_total{class="3xx"} 102`, `crawlnode_fetch_errors_total{category="dns"} 103`,
-		`crawlnode_urls_given_up{reason="timeout"} 112`, `crawlnode_urls_skipped_total{reason="robots"} 104`, `crawlnode_queued_urls{band="0"} 105`, `crawlnode_queued_urls{band="7"} 106`,
-		`crawlnode_hosts{state="ready"} 107`, `crawlnode_links_total{route="local"} 108`, `crawlnode_partitions{role="held"} 109`, `crawlnode_members{state="alive"} 110`,
-		"crawlnode_paused 1", "crawlnode_lease_remaining_seconds 7.5", "crawlnode_disk_free_bytes 1.099511627776e+12", `crawlnode_build_info{data_format="3",go_version="go1.26",protocol="2",version="1.2.3"} 1`,
-		`crawlnode_response_duration_seconds_bucket{le="0.1"} 1`, `crawlnode_response_duration_seconds_bucket{le="0.2"} 3`,
-		`crawlnode_response_duration_seconds_bucket{le="1"} 6`, `crawlnode_response_duration_seconds_bucket{le="+Inf"} 10`,
+		`crawlnode_responses_total{class="2xx"} 101`, `crawlnode_responses_total{class="3xx"} 102`,
+		`crawlnode_fetch_errors_total{category="dns"} 103`,
+		`crawlnode_urls_given_up{reason="timeout"} 112`,
+		`crawlnode_urls_skipped_total{reason="robots"} 104`, `crawlnode_queued_urls{band="0"} 105`,
+		`crawlnode_queued_urls{band="7"} 106`,
+		`crawlnode_hosts{state="ready"} 107`, `crawlnode_links_total{route="local"} 108`,
+		`crawlnode_partitions{role="held"} 109`, `crawlnode_members{state="alive"} 110`,
+		"crawlnode_paused 1", "crawlnode_lease_remaining_seconds 7.5",
+		"crawlnode_disk_free_bytes 1.099511627776e+12",
+		`crawlnode_build_info{data_format="3",go_version="go1.26",protocol="2",version="1.2.3"} 1`,
+		`crawlnode_response_duration_seconds_bucket{le="0.1"} 1`,
+		`crawlnode_response_duration_seconds_bucket{le="0.2"} 3`,
+		`crawlnode_response_duration_seconds_bucket{le="1"} 6`,
+		`crawlnode_response_duration_seconds_bucket{le="+Inf"} 10`,
 		"crawlnode_response_duration_seconds_count 10",
 	} {
 		if strings.Count("\n"+out, "\n"+want+"\n") != 1 {
@@ -109,7 +137,8 @@ func TestEveryFieldIsShown(t *testing.T) {
 	if t.Failed() {
 		t.Log(out)
 	}
-	for _, want := range []string{"go_memstats_mallocs_total ", "process_resident_memory_bytes ", "go_goroutines "} {
+	for _, want := range []string{"go_memstats_mallocs_total ", "process_resident_memory_bytes ",
+		"go_goroutines "} {
 		if !strings.Contains(out, "\n"+want) {
 			t.Errorf("no %s", want)
 		}
@@ -120,15 +149,23 @@ func TestEveryFieldIsShown(t *testing.T) {
 func TestUnknownIsNotShown(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(func() Sample { return Sample{} }), "text/plain")
-	for _, name := range []string{"lease_remaining_seconds", "disk_free_bytes", "warc_disk_free_bytes", "response_duration_seconds", "responses_total"} {
+	for _, name := range []string{"lease_remaining_seconds", "disk_free_bytes", "warc_disk_free_bytes",
+		"response_duration_seconds", "responses_total"} {
 		if strings.Contains(out, "\ncrawlnode_"+name) {
 			t.Errorf("%s is shown though it is not known", name)
 		}
 	}
-	if !strings.Contains(out, "\ncrawlnode_paused 0\n") || !strings.Contains(out, "\ncrawlnode_pages_total 0\n") {
+	if !strings.Contains(out, "\ncrawlnode_paused 0\n") ||
+		!strings.Contains(out, "\ncrawlnode_pages_total 0\n") {
 		t.Error("what is zero is not shown")
 	}
-	wrong := scrape(t, New(func() Sample { return Sample{Latency: Histogram{Bounds: []float64{1}, Counts: []int64{1}}} }), "text/plain")
+	wrong := scrape(t,
+		New(func() Sample {
+			return Sample{
+				Latency: Histogram{Bounds: []float64{1}, Counts: []int64{1}},
+			}
+		}),
+		"text/plain")
 	if strings.Contains(wrong, "response_duration") {
 		t.Error("a histogram with a bucket missing is shown")
 	}
@@ -149,7 +186,8 @@ func TestHistogramSum(t *testing.T) {
 // TestLabelsAreEscaped: even a label with odd bytes makes one line.
 func TestLabelsAreEscaped(t *testing.T) {
 	t.Parallel()
-	out := scrape(t, New(func() Sample { return Sample{Errors: Counts{"a\"}\nevil 1": 2}} }), "text/plain")
+	out := scrape(t, New(func() Sample { return Sample{Errors: Counts{"a\"}\nevil 1": 2}} }),
+		"text/plain")
 	if strings.Contains(out, "\nevil") || !strings.Contains(out, `category="a\"}\nevil 1"} 2`) {
 		t.Error("a label makes a line of its own")
 	}

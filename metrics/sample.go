@@ -41,12 +41,13 @@ type Sample struct {
 	DNSLatency Histogram
 
 	// Cluster: gauges, except the last two.
-	Ready             bool
-	Partitions        Counts // by role: held, replica
-	Moving            int64  // partitions on their way in or out
-	View              int64
-	Members           Counts // by state
-	ClusterPartitions Counts // by state: served, under_replicated, single_copy, offline, promoting, total
+	Ready      bool
+	Partitions Counts // by role: held, replica
+	Moving     int64  // partitions on their way in or out
+	View       int64
+	Members    Counts // by state
+	// by state: served, under_replicated, single_copy, offline, promoting, total
+	ClusterPartitions Counts
 	CrawlState        Counts // by state: one is 1, the others 0
 	Health            Counts // by code: 1 or 0
 	FetchersMax       int64
@@ -144,7 +145,8 @@ type Render struct {
 	Seconds                                          Histogram
 }
 
-// Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without revisits.
+// Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without
+// revisits.
 type Revisits struct {
 	Total    int64  // visits of pages that were due
 	Results  Counts // of the held partitions, by result: not_modified, unchanged, changed, gone

@@ -64,7 +64,8 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 
 // singles are all metrics without labels.
 func singles() []single {
-	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(), webhookSingles(), renderSingles(), workerSingles(), nodeSingles())
+	return slices.Concat(engineSingles(), revisitSingles(), indexSingles(), uploadSingles(),
+		webhookSingles(), renderSingles(), workerSingles(), nodeSingles())
 }
 
 // engineSingles are the figures of fetching and of the frontier.

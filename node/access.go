@@ -21,7 +21,8 @@ func (n *Node) HTTPListener() net.Listener {
 	return tls.NewListener(n.http, n.keys.ring.APITLS())
 }
 
-// APITLS is the identity of a listener for programs; nil without a cluster key: it speaks plain text.
+// APITLS is the identity of a listener for programs; nil without a cluster key: it speaks plain
+// text.
 func (n *Node) APITLS() *tls.Config {
 	if n.keys.ring == nil {
 		return nil
@@ -52,7 +53,10 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 	case n.keys.ring == nil:
 		return report, fmt.Errorf("%w: this cluster has no key, so it has no tokens", crawl.ErrRefused)
 	case !clusterkey.IsTokenID(id):
-		return report, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "id", Detail: "is 16 hexadecimal digits, the third field of the token: cn1.<role>.<id>..."}}}
+		return report, &crawl.FieldErrors{Fields: []crawl.FieldError{{
+			Field:  "id",
+			Detail: "is 16 hexadecimal digits, the third field of the token: cn1.<role>.<id>...",
+		}}}
 	}
 	return n.spread.Revoke(ctx, id)
 }

@@ -38,7 +38,11 @@ func (c turnsCluster) Call(
 }
 
 // Addresses takes messages about turns in.
-func (h handler) Addresses(_ context.Context, from string, b *peer.AddressBatch) (*peer.AddressBatch, error) {
+func (h handler) Addresses(
+	_ context.Context,
+	from string,
+	b *peer.AddressBatch,
+) (*peer.AddressBatch, error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, errNotJoined

@@ -48,13 +48,17 @@ func BenchmarkLease(b *testing.B) {
 		host := crawl.Host(fmt.Sprintf("host-%d.test", i))
 		var links []crawl.Routed
 		for n := range 200 {
-			links = append(links, crawl.Routed{Target: crawl.Target{URL: mustParse(b, fmt.Sprintf("http://%s/some/path/page-%d.html", host, n)), Band: 2}})
+			links = append(links, crawl.Routed{Target: crawl.Target{
+				URL:  mustParse(b, fmt.Sprintf("http://%s/some/path/page-%d.html", host, n)),
+				Band: 2,
+			}})
 		}
 		if _, err := front.Add(ctx, links); err != nil {
 			b.Fatal(err)
 		}
 		core.Activate(now, scheduler.Queue{Host: host, More: true}, time.Time{})
-		core.Resolved(now, host, []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})}, now.Add(10_000*time.Hour), nil)
+		core.Resolved(now, host, []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})},
+			now.Add(10_000*time.Hour), nil)
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -66,7 +70,8 @@ func BenchmarkLease(b *testing.B) {
 			core.Advance(now)
 			v, ok = core.Next(now)
 		}
-		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond})
+		core.Release(now, v.ID,
+			crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond})
 		core.Completed(now, v.ID)
 	}
 	b.StopTimer()
@@ -109,7 +114,8 @@ func BenchmarkForward(b *testing.B) {
 	converged(b, 2, n1, n2)
 	var hosts []string
 	for i := 0; len(hosts) < 40; i++ {
-		if host := fmt.Sprintf("host-%d.test", i); n2.holds(ring.PartitionOf(crawl.Host(host), n1.partitions())) {
+		if host := fmt.Sprintf("host-%d.test", i); n2.holds(
+			ring.PartitionOf(crawl.Host(host), n1.partitions())) {
 			hosts = append(hosts, host)
 		}
 	}
@@ -119,7 +125,8 @@ func BenchmarkForward(b *testing.B) {
 			for i := range batches {
 				for k := range links {
 					u := mustParse(b, fmt.Sprintf("http://%s/%d/%d/%d.html", hosts[k%len(hosts)], b.N, i, k))
-					batches[i] = append(batches[i], n1.router.Route([]crawl.Target{{URL: u, Depth: 1, Band: 1, Via: crawl.ViaLink}})...)
+					batches[i] = append(batches[i],
+						n1.router.Route([]crawl.Target{{URL: u, Depth: 1, Band: 1, Via: crawl.ViaLink}})...)
 				}
 			}
 			b.ReportAllocs()

@@ -33,7 +33,11 @@ func openBot(c *config.Config, started time.Time) (*bot, error) {
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--bot-agent: %w", err))
 	}
-	b := &bot{keys: keys, agent: agent, block: &crawl.BotBlock{Agent: agent.URL(), Since: started.UTC()}}
+	b := &bot{
+		keys:  keys,
+		agent: agent,
+		block: &crawl.BotBlock{Agent: agent.URL(), Since: started.UTC()},
+	}
 	for _, k := range keys {
 		b.block.Keys = append(b.block.Keys, k.ID())
 	}
@@ -56,9 +60,9 @@ func (n *Node) botBlock() *crawl.BotBlock {
 	return n.bot.block
 }
 
-// BotDirectory is the directory of this node's keys, without a body when there is no --bot-key. It is
-// signed for an authority that is this node's own or that of --bot-agent. For any other there is no
-// signature: its owner could publish these keys as theirs.
+// BotDirectory is the directory of this node's keys, without a body when there is no --bot-key. It
+// is signed for an authority that is this node's own or that of --bot-agent. For any other there is
+// no signature: its owner could publish these keys as theirs.
 func (n *Node) BotDirectory(authority string, own bool) botauth.Published {
 	if n.bot == nil {
 		return botauth.Published{}
@@ -84,9 +88,9 @@ type keyMismatch struct {
 // them every second, and without most of them there is no lease; it ends the wait all the same.
 const botPatience = 10 * time.Second
 
-// compareBotKeys compares this node's keys with those that the other members have told. It is called once
-// a second, and before a partition is held, so that a node that joins or starts again with another
-// key fetches nothing at all.
+// compareBotKeys compares this node's keys with those that the other members have told. It is
+// called once a second, and before a partition is held, so that a node that joins or starts again
+// with another key fetches nothing at all.
 func (n *Node) compareBotKeys(now time.Time) {
 	others := n.others()
 	members := make([]status.BotMember, 0, len(others)+1)
@@ -121,7 +125,8 @@ func botMember(id crawl.NodeID, name string, b *crawl.BotBlock) status.BotMember
 	return m
 }
 
-// watchBotKeys stops fetching when the keys differ or are not known, and resumes it when they agree.
+// watchBotKeys stops fetching when the keys differ or are not known, and resumes it when they
+// agree.
 func (n *Node) watchBotKeys(now time.Time) {
 	before := n.mismatch.Load()
 	n.compareBotKeys(now)
@@ -153,7 +158,8 @@ func (n *Node) botDiffers() (since time.Time, why string) {
 	if m == nil || m.unheard {
 		return time.Time{}, ""
 	}
-	own, theirs := "signs its requests with another key", m.from.Name+" signs with "+strings.Join(m.from.Keys, ", ")
+	own, theirs := "signs its requests with another key", m.from.Name+" signs with "+
+		strings.Join(m.from.Keys, ", ")
 	do := "the --bot-key and --bot-agent of the others"
 	switch {
 	case n.bot == nil:
@@ -164,6 +170,7 @@ func (n *Node) botDiffers() (since time.Time, why string) {
 		own = "says that its keys are at " + n.bot.block.Agent + " (--bot-agent)"
 		theirs = m.from.Name + " says " + m.from.Agent
 	}
-	return m.since, fmt.Sprintf("%s fetches nothing, because it %s, and web servers would take it for another crawler: %s; restart it with %s",
+	return m.since, fmt.Sprintf("%s fetches nothing, because it %s, "+
+		"and web servers would take it for another crawler: %s; restart it with %s",
 		n.name, own, theirs, do)
 }

@@ -29,7 +29,8 @@ func (n *Node) viewChanged(snap *membership.Snapshot) {
 	change, told := n.changes.Note(snap.View, time.Now(), n.lastReportOf, n.partitionsLost())
 	n.events.View(time.Now(), snap.View, told)
 	if change.Cause != "" {
-		n.log.Info("the members changed", "view", snap.View.Number, "cause", change.Cause, "node", strings.Join(change.Names, ", "), "members", len(snap.View.Members))
+		n.log.Info("the members changed", "view", snap.View.Number, "cause", change.Cause, "node",
+			strings.Join(change.Names, ", "), "members", len(snap.View.Members))
 	}
 	n.revisits.Wake()
 	n.heartbeat.Soon()
@@ -60,7 +61,8 @@ func (n *Node) watchChange(now time.Time) {
 	if c, passed, ok := n.changes.End(now, n.partitionsLost()); ok {
 		n.log.Info("every partition is served again", "cause", *c.Cause, "node", *c.Node,
 			"took", time.Duration(*c.TakeoverSeconds*float64(time.Second)).Round(time.Millisecond),
-			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost", *c.PartitionsLost)
+			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost",
+			*c.PartitionsLost)
 		n.events.Add(events.Served(now, c, passed))
 	}
 }

@@ -26,7 +26,8 @@ func TestANewNodeWithoutRoom(t *testing.T) {
 		FreeBytes: func(string) (int64, error) { return free.Load(), nil }}
 	refused := func(err error) {
 		t.Helper()
-		if !errors.Is(err, ErrNoRoom) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "39 MiB are free at "+c.DataDir) {
+		if !errors.Is(err, ErrNoRoom) || !errors.Is(err, ErrStorage) ||
+			!strings.Contains(err.Error(), "39 MiB are free at "+c.DataDir) {
 			t.Errorf("%v, want that there is no room, and where", err)
 		}
 	}
@@ -52,13 +53,15 @@ func TestANewNodeWithoutRoom(t *testing.T) {
 	free.Store(39 << 20)
 	second := startNodeWith(t, o)
 	if _, ok := reasonOf(statusOf(t, second.Node), crawl.ReasonLowDisk); !ok {
-		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health, crawl.ReasonLowDisk)
+		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health,
+			crawl.ReasonLowDisk)
 	}
 	until(t, patience, func() string { _, why := second.Ready(); return why })
 	stillKeepsAddresses(t, second.Node)
 }
 
-// stillKeepsAddresses checks that others learn whose turn it is from a node that does not crawl itself.
+// stillKeepsAddresses checks that others learn whose turn it is from a node that does not crawl
+// itself.
 func stillKeepsAddresses(t *testing.T, n *Node) {
 	t.Helper()
 	ip := netip.MustParseAddr("192.0.2.1")
@@ -69,8 +72,10 @@ func stillKeepsAddresses(t *testing.T, n *Node) {
 		return ""
 	})
 	ask := &peer.AddressMessage{Kind: uint32(addresses.Ask), Address: ip.AsSlice(), StampNs: 1}
-	got := n.engine.Load().turns.Serve("other", &peer.AddressBatch{Boot: 1, Messages: []*peer.AddressMessage{ask}}).Messages
-	if len(got) != 1 || got[0].RestNs > 0 || got[0].Kind == uint32(addresses.Wait) && got[0].Tenure == 0 {
+	got := n.engine.Load().turns.Serve("other",
+		&peer.AddressBatch{Boot: 1, Messages: []*peer.AddressMessage{ask}}).Messages
+	if len(got) != 1 || got[0].RestNs > 0 ||
+		got[0].Kind == uint32(addresses.Wait) && got[0].Tenure == 0 {
 		t.Errorf("an ask is answered with %v", got) // a new keeper may say that it waits for older turns
 	}
 }

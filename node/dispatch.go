@@ -37,8 +37,12 @@ func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler
 		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
 		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
-		Scheduler: core.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.fetchers(), Forgive: n.forgive},
-		Logger:    n.log,
+		Scheduler: core.Config{
+			MaxBytes: int(n.cfg.Memory) / 4,
+			Fetchers: n.fetchers(),
+			Forgive:  n.forgive,
+		},
+		Logger: n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
@@ -64,7 +68,11 @@ func (c robotsCluster) Ask(
 }
 
 // Robots answers another node's question for a file.
-func (h handler) Robots(_ context.Context, _ string, req *peer.RobotsRequest) (*peer.RobotsReply, error) {
+func (h handler) Robots(
+	_ context.Context,
+	_ string,
+	req *peer.RobotsRequest,
+) (*peer.RobotsReply, error) {
 	return h.node.elsewhere.Serve(req)
 }
 
@@ -101,8 +109,8 @@ func (n *Node) excludes(it *crawl.Item) bool {
 // mayFetch reports whether a host of p may be requested now.
 func (n *Node) mayFetch(p crawl.Partition) bool { return n.mayCrawl() && n.entitledTo(p) }
 
-// mayKeep reports whether this node may say whose turn it is to request the addresses of p. It must not
-// depend on whether this node crawls itself: others would wait for it.
+// mayKeep reports whether this node may say whose turn it is to request the addresses of p. It must
+// not depend on whether this node crawls itself: others would wait for it.
 func (n *Node) mayKeep(p crawl.Partition) bool { return !n.closing.Load() && n.entitledTo(p) }
 
 // entitledTo reports whether p is this node's now. A node that was
@@ -119,7 +127,13 @@ func (n *Node) entitledTo(p crawl.Partition) bool {
 
 // entitled reports whether a boot of a node has its lease and holds a partition, by what is
 // stored of it, in a tenure that no view since has ended.
-func entitled(leased bool, v *membership.View, id crawl.NodeID, boot crawl.Boot, m *frontier.Meta) bool {
+func entitled(
+	leased bool,
+	v *membership.View,
+	id crawl.NodeID,
+	boot crawl.Boot,
+	m *frontier.Meta,
+) bool {
 	if !leased || v == nil || !v.Lists(id, boot) {
 		return false
 	}
@@ -135,17 +149,19 @@ func (n *Node) noteQueued(hosts []frontier.QueuedHost) {
 }
 
 // mayLastTry reports whether only frozen hosts are left in the whole cluster, as
-// far as the members' last blocks tell. A crawl that visits known pages again goes on whatever is left, so
-// its hosts have no last try: their URLs wait for them.
+// far as the members' last blocks tell. A crawl that visits known pages again goes on whatever is
+// left, so its hosts have no last try: their URLs wait for them.
 func (n *Node) mayLastTry() bool {
 	e := n.engine.Load()
-	if e == nil || n.settings().Revisits() || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
+	if e == nil || n.settings().Revisits() || n.front.Totals().Outbox > 0 ||
+		e.moves.Status().Outstanding > 0 {
 		return false
 	}
 	infos := n.peers.All()
 	for _, m := range n.others() {
 		info, ok := infos[m.ID]
-		if !ok || info.Block.Boot != m.Boot || time.Since(info.Heard) > 3*heartbeat.Every || !info.Block.Idle && !info.Block.Stalled {
+		if !ok || info.Block.Boot != m.Boot || time.Since(info.Heard) > 3*heartbeat.Every ||
+			!info.Block.Idle && !info.Block.Stalled {
 			return false
 		}
 	}
@@ -155,16 +171,49 @@ func (n *Node) mayLastTry() bool {
 // pipelineOptions are the fetchers' parts.
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings
-	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
-		MaxIdleConns: n.breadth.Kept(), LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: func(a netip.Addr) bool { return n.settings().Allowed(a) }, Denied: n.mayNotDial, ProxyDenied: n.egress.JudgeProxy,
-		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher(), Signer: n.bot.signer()})
+	f := fetcher.New(fetcher.Options{
+		UserAgent:       s.UserAgent,
+		MaxBody:         s.MaxBody,
+		TLSRecord:       s.TLSRecord,
+		MaxIdleConns:    n.breadth.Kept(),
+		LargeBodyMemory: int64(n.cfg.Memory) / 4,
+		Allowed:         func(a netip.Addr) bool { return n.settings().Allowed(a) },
+		Denied:          n.mayNotDial,
+		ProxyDenied:     n.egress.JudgeProxy,
+		SpoolDir:        n.dir.Path(),
+		SpoolBytes:      2 * int64(n.cfg.Fetchers) * s.MaxBody,
+		DialContext:     n.network.Fetcher(),
+		Signer:          n.bot.signer(),
+	})
 	n.fetcher.Store(f)
 	var earlier pipeline.Earlier
 	if n.earlier != nil {
 		earlier = n.earlier
 	}
-	return n.tracePages(pipeline.Options{Earlier: earlier, Walls: n.walls, Means: n.means, Workers: n.breadth.Most(), Limit: n.breadth.Now, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Jars: n.front, Deriver: n.outputs.Deriver(), Derives: strings.Join(append(slices.Clone(n.cfg.Derive), n.cfg.ExtractWith), ","), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
-		NoFingerprints: n.bare, Documents: new(search.Maker), Renderer: n.renderer, DocumentReader: n.documents, Traps: trapWatch{n}})
+	return n.tracePages(pipeline.Options{
+		Earlier:        earlier,
+		Walls:          n.walls,
+		Means:          n.means,
+		Workers:        n.breadth.Most(),
+		Limit:          n.breadth.Now,
+		Source:         e.dispatcher,
+		Sink:           e.completer,
+		Archive:        n.outputs.Archive(),
+		Contents:       n.contents,
+		Jars:           n.front,
+		Deriver:        n.outputs.Deriver(),
+		Derives:        strings.Join(append(slices.Clone(n.cfg.Derive), n.cfg.ExtractWith), ","),
+		Fetcher:        f,
+		Elsewhere:      n.elsewhere,
+		Keeper:         n,
+		Rules:          n.pipelineRules,
+		Log:            n.log,
+		NoFingerprints: n.bare,
+		Documents:      new(search.Maker),
+		Renderer:       n.renderer,
+		DocumentReader: n.documents,
+		Traps:          trapWatch{n},
+	})
 }
 
 // sites are the present rules for sites; nil: there are none.

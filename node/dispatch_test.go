@@ -21,14 +21,17 @@ func TestEntitled(t *testing.T) {
 
 		unleased bool
 	}{
-		"held since it joined":        {v, 1, func(*frontier.Meta) {}, true, false},
-		"without a lease":             {v, 1, func(*frontier.Meta) {}, false, true},
-		"held from before":            {v, 1, func(m *frontier.Meta) { m.Epoch = 2 }, false, false},
-		"a copy":                      {v, 1, func(m *frontier.Meta) { m.State = frontier.Copy }, false, false},
-		"another boot is the member":  {v, 2, func(*frontier.Meta) {}, false, false},
-		"no member":                   {&membership.View{Number: 2}, 1, func(*frontier.Meta) {}, false, false},
-		"no view was ever installed":  {nil, 1, func(*frontier.Meta) {}, false, false},
-		"a copy that is nobody's yet": {v, 1, func(m *frontier.Meta) { *m = frontier.Meta{} }, false, false},
+		"held since it joined": {v, 1, func(*frontier.Meta) {}, true, false},
+		"without a lease":      {v, 1, func(*frontier.Meta) {}, false, true},
+		"held from before":     {v, 1, func(m *frontier.Meta) { m.Epoch = 2 }, false, false},
+		"a copy": {v, 1, func(m *frontier.Meta) { m.State = frontier.Copy }, false,
+			false},
+		"another boot is the member": {v, 2, func(*frontier.Meta) {}, false, false},
+		"no member": {&membership.View{Number: 2}, 1, func(*frontier.Meta) {}, false,
+			false},
+		"no view was ever installed": {nil, 1, func(*frontier.Meta) {}, false, false},
+		"a copy that is nobody's yet": {v, 1, func(m *frontier.Meta) { *m = frontier.Meta{} }, false,
+			false},
 	} {
 		m := held
 		tc.change(&m)

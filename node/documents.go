@@ -13,7 +13,9 @@ func (n *Node) openDocuments() error {
 	var server *tika.Client
 	if n.cfg.ExtractWith != "" {
 		var err error
-		if server, err = tika.New(n.cfg.ExtractWith, tika.Options{Concurrent: documents.MaxAsked}); err != nil {
+		if server, err = tika.New(n.cfg.ExtractWith, tika.Options{
+			Concurrent: documents.MaxAsked,
+		}); err != nil {
 			return usageError(fmt.Errorf("--extract-with: %w", err))
 		}
 	}

@@ -49,7 +49,14 @@ func TestStrangersAtTheDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	s := peer.NewServer(peer.ServerOptions{Self: "node", Boot: 1, Cluster: func() string { return "c1" }, Handler: openHandler{}, TLS: ours.ServerTLS(), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s := peer.NewServer(peer.ServerOptions{
+		Self:    "node",
+		Boot:    1,
+		Cluster: func() string { return "c1" },
+		Handler: openHandler{},
+		TLS:     ours.ServerTLS(),
+		Logger:  slog.New(slog.NewTextHandler(log, nil)),
+	})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(door.Listen(l, door.Limits{Strangers: 2, Trusted: 10})) }()
 	t.Cleanup(func() {
@@ -62,7 +69,12 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	to := peer.Target{ID: "node", Boot: 1, Addr: addr}
 
 	var ended atomic.Bool
-	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: fixedTLS(ours.ClientTLS()), Ended: func(peer.Target) { ended.Store(true) }})
+	member := peer.NewPool(peer.PoolOptions{
+		Self:    "me",
+		Cluster: func() string { return "c1" },
+		TLS:     fixedTLS(ours.ClientTLS()),
+		Ended:   func(peer.Target) { ended.Store(true) },
+	})
 	renew := func() {
 		t.Helper()
 		until(t, patience, func() string { // on a busy machine a handshake may take too long
@@ -83,9 +95,15 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	}
 	renew()
 	for _, config := range []*tls.Config{nil, theirs.ClientTLS(), {InsecureSkipVerify: true}} {
-		p := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: fixedTLS(config)})
+		p := peer.NewPool(peer.PoolOptions{
+			Self:    "me",
+			Cluster: func() string { return "c1" },
+			TLS:     fixedTLS(config),
+		})
 		for range 3 {
-			if _, err := peer.Call(t.Context(), p, to, &peer.RenewRequest{}, peer.PeerClient.Renew); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
+			if _, err := peer.Call(t.Context(), p, to, &peer.RenewRequest{},
+				peer.PeerClient.Renew); status.Code(
+				err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
 				t.Errorf("a stranger: %v", err)
 			}
 		}
@@ -98,7 +116,8 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	member.Close()
 	log.mu.Lock()
 	defer log.mu.Unlock()
-	if lines := strings.Count(log.b.String(), "has not shown this cluster's key"); lines < 1 || lines > 12 {
+	if lines := strings.Count(log.b.String(), "has not shown this cluster's key"); lines < 1 ||
+		lines > 12 {
 		t.Errorf("the log: %q", log.b.String())
 	}
 }

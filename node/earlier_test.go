@@ -21,7 +21,8 @@ func TestEarlierUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	sum := sha1.Sum([]byte("a page"))
 	file := filepath.Join(dir, "a.cdxj")
-	line := fmt.Sprintf("k 20260101000000 {\"url\":\"http://a.test/\",\"status\":\"200\",\"digest\":\"%s\"}\n",
+	line := fmt.Sprintf(
+		"k 20260101000000 {\"url\":\"http://a.test/\",\"status\":\"200\",\"digest\":\"%s\"}\n",
 		base32.StdEncoding.EncodeToString(sum[:]))
 	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
 		t.Fatal(err)

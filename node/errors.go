@@ -15,8 +15,10 @@ var (
 	ErrNoRoom  = datadir.ErrNoRoom     // the ErrStorage of a disk without space
 )
 
-// ErrNotReady says that this node has not joined its cluster yet, ErrLeaving that it will take no part any more.
-var ErrNotReady, ErrLeaving = errors.New("this node has not joined a cluster yet; ask a member, or wait for /readyz"), errors.New("this node is leaving its cluster; ask another member")
+// ErrNotReady says that this node has not joined its cluster yet, ErrLeaving that it will take no
+// part any more.
+var ErrNotReady, ErrLeaving = errors.New("this node has not joined a cluster yet; ask a member, " +
+	"or wait for /readyz"), errors.New("this node is leaving its cluster; ask another member")
 
 func clusterError(doing string, err error) error {
 	return datadir.Class(ErrCluster, fmt.Errorf("%s: %w", doing, err))

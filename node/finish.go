@@ -15,8 +15,17 @@ import (
 
 // openFinish makes the permits and the Finisher.
 func (n *Node) openFinish() {
-	o := finish.Options{Self: n.id, Boot: n.members.Self().Boot, Documents: n.doc, Cluster: endCluster{n}, Engine: endEngine{n}, Peers: endPeers{n},
-		Rules: n.spread.Stamp, DocumentChanged: n.documentChanged, Logger: n.log}
+	o := finish.Options{
+		Self:            n.id,
+		Boot:            n.members.Self().Boot,
+		Documents:       n.doc,
+		Cluster:         endCluster{n},
+		Engine:          endEngine{n},
+		Peers:           endPeers{n},
+		Rules:           n.spread.Stamp,
+		DocumentChanged: n.documentChanged,
+		Logger:          n.log,
+	}
 	n.permits = finish.NewPermits(o)
 	n.finisher = finish.New(o, n.permits)
 }
@@ -57,7 +66,8 @@ func (c endCluster) TakeBlocks(blocks map[crawl.NodeID]crawl.NodeBlock) {
 	for id, b := range blocks {
 		have := infos[id].Block
 		if newer := have.Boot == b.Boot && !b.At.After(have.At); id != n.id && !newer {
-			n.peers.Put(id, heartbeat.Report{Block: b, Held: infos[id].Held, Heard: time.Now()}, n.partitions())
+			n.peers.Put(id, heartbeat.Report{Block: b, Held: infos[id].Held, Heard: time.Now()},
+				n.partitions())
 		}
 	}
 }
@@ -86,12 +96,20 @@ func (p endPeers) Permits(ctx context.Context, req *peer.PermitRequest) (*peer.P
 	return peer.Call(ctx, p.node.pool, to, req, peer.PeerClient.Permits)
 }
 
-func (p endPeers) Idle(ctx context.Context, m membership.Member, req *peer.IdleRequest) (*peer.IdleReply, error) {
+func (p endPeers) Idle(
+	ctx context.Context,
+	m membership.Member,
+	req *peer.IdleRequest,
+) (*peer.IdleReply, error) {
 	return peer.Call(ctx, p.node.pool, targetOf(m), req, peer.PeerClient.Idle)
 }
 
 // Permits answers a node that asks for page permits.
-func (h handler) Permits(_ context.Context, _ string, req *peer.PermitRequest) (*peer.PermitReply, error) {
+func (h handler) Permits(
+	_ context.Context,
+	_ string,
+	req *peer.PermitRequest,
+) (*peer.PermitReply, error) {
 	return h.node.permits.Serve(req), nil
 }
 
@@ -116,7 +134,8 @@ func (n *Node) work() finish.Work {
 		return finish.Work{}
 	}
 	w := finish.Work{Joined: true, Fetches: e.dispatcher.Busy()}
-	w.Moving, w.Leased, w.SeedLists = e.moves.Status().Outstanding, n.members.LeaseValid(), n.seeder.Active()
+	w.Moving, w.Leased, w.SeedLists = e.moves.Status().Outstanding, n.members.LeaseValid(),
+		n.seeder.Active()
 	w.Due = n.dueNow() // before what is queued
 	t := n.front.Totals()
 	w.Outbox, w.Queued, w.LimitReached = t.Outbox, t.QueuedTotal(), n.permits.LimitReached()

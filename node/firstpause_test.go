@@ -38,7 +38,8 @@ func TestPauseBeforeFirstSeed(t *testing.T) {
 		return ""
 	}
 	until(t, patience, func() string { return paused(b) })
-	if r, err := b.AddSeeds(ctx, []crawl.Seed{{URL: site.URL + "/"}}); err != nil || r.Accepted+r.Duplicates != 1 {
+	if r, err := b.AddSeeds(ctx, []crawl.Seed{{URL: site.URL + "/"}}); err != nil ||
+		r.Accepted+r.Duplicates != 1 {
 		t.Fatalf("seeds of a paused crawl: %+v, %v", r, err)
 	}
 	// Both nodes know that there is something to resume, and still rest.
@@ -49,7 +50,8 @@ func TestPauseBeforeFirstSeed(t *testing.T) {
 			}
 			return paused(n)
 		})
-		if s := statusOf(t, n.Node); len(s.Crawl.AllowedActions) != 3 || s.Crawl.AllowedActions[1] != crawl.ActionResume {
+		if s := statusOf(t, n.Node); len(s.Crawl.AllowedActions) != 3 ||
+			s.Crawl.AllowedActions[1] != crawl.ActionResume {
 			t.Errorf("allowed: %q", s.Crawl.AllowedActions)
 		}
 	}

@@ -22,7 +22,9 @@ func TestHostsFromAnyNode(t *testing.T) {
 	second := startNode(t, c)
 	nodes := []*running{first, second}
 	converged(t, 2, nodes...)
-	if r, err := second.AddSeeds(t.Context(), []crawl.Seed{{URL: "http://127.0.0.1:8080/"}, {URL: "http://127.0.0.1:8080/1"}, {URL: "http://127.0.0.1:8080/2"}}); err != nil || r.Accepted+r.Duplicates != 3 {
+	if r, err := second.AddSeeds(t.Context(), []crawl.Seed{{URL: "http://127.0.0.1:8080/"},
+		{URL: "http://127.0.0.1:8080/1"},
+		{URL: "http://127.0.0.1:8080/2"}}); err != nil || r.Accepted+r.Duplicates != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for _, sort := range []string{crawl.SortQueued, crawl.SortFetched, crawl.SortLatency} {
@@ -30,10 +32,12 @@ func TestHostsFromAnyNode(t *testing.T) {
 		for _, n := range nodes {
 			until(t, patience, func() string {
 				r, err := n.Hosts(t.Context(), sort, 10)
-				if err != nil || len(r.Hosts) != 1 || r.Hosts[0].State != crawl.HostWaiting || r.Hosts[0].Queued != 3 || r.Total != 1 {
+				if err != nil || len(r.Hosts) != 1 || r.Hosts[0].State != crawl.HostWaiting ||
+					r.Hosts[0].Queued != 3 || r.Total != 1 {
 					return fmt.Sprintf("%s: %+v, %v", sort, r, err)
 				}
-				if l := r.Hosts[0]; l.Host != "127.0.0.1" || l.Pages != 0 || l.NextAllowedAt == nil || r.InMemory != 1 || len(r.Unanswered) > 0 {
+				if l := r.Hosts[0]; l.Host != "127.0.0.1" || l.Pages != 0 || l.NextAllowedAt == nil ||
+					r.InMemory != 1 || len(r.Unanswered) > 0 {
 					t.Errorf("%s: %+v", sort, r)
 				}
 				holders = append(holders, r.Hosts[0].Holder)
@@ -52,7 +56,9 @@ func TestHostsFromAnyNode(t *testing.T) {
 	if r, err := first.Hosts(t.Context(), "beauty", 10); !errors.Is(err, inspect.ErrBadQuestion) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if a, err := (handler{first.Node}).Explain(t.Context(), "x", &peer.Envelope{Payload: []byte(`{"top":"beauty"}`)}); err == nil {
+	if a, err := (handler{first.Node}).Explain(t.Context(), "x", &peer.Envelope{
+		Payload: []byte(`{"top":"beauty"}`),
+	}); err == nil {
 		t.Errorf("an order that there is not was answered: %s", a.Payload)
 	}
 }

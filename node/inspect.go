@@ -18,13 +18,30 @@ import (
 // This file fits package inspect to the rest of the node, and to its callers.
 
 func (n *Node) openInspector() {
-	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(), Away: n.outputs.Away,
-		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions, Withdraw: n.withdraw, Copied: n.router.Copied})
+	n.inspector = inspect.New(inspect.Options{
+		Self:       n.id,
+		Documents:  n.doc,
+		Store:      n.front,
+		Dispatcher: hostsInMemory{n},
+		Archive:    n.outputs.Archive(),
+		Away:       n.outputs.Away,
+		Cluster:    inspectedCluster{n},
+		Peers:      inspectedPeers{n},
+		Links:      n.ranking.Links,
+		Audit:      n.audit.Newest,
+		Partitions: n.ownPartitions,
+		Withdraw:   n.withdraw,
+		Copied:     n.router.Copied,
+	})
 	n.Questions = n.inspector.Questions(n.readyNow, n.listedNow)
 }
 
 // withdraw takes a URL out of the dispatcher's memory.
-func (n *Node) withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error) {
+func (n *Node) withdraw(
+	ctx context.Context,
+	host crawl.Host,
+	url string,
+) (underWay bool, err error) {
 	e := n.engine.Load()
 	if e == nil {
 		return false, errNotJoined
@@ -88,7 +105,11 @@ func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl
 }
 
 // Explain answers a question of another member.
-func (h handler) Explain(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+func (h handler) Explain(
+	ctx context.Context,
+	_ string,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	if h.node.partitions() == 0 {
 		return nil, errNotJoined
 	}
@@ -107,7 +128,10 @@ func (h handler) Archive(_ context.Context, _ string, req *peer.Envelope, out io
 // hostsInMemory is the dispatcher as package inspect sees it.
 type hostsInMemory struct{ node *Node }
 
-func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s core.HostSnapshot, ok bool, err error) {
+func (h hostsInMemory) Inspect(
+	ctx context.Context,
+	host crawl.Host,
+) (s core.HostSnapshot, ok bool, err error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return s, false, errNotJoined
@@ -115,7 +139,10 @@ func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s core.Hos
 	return e.dispatcher.Inspect(ctx, host)
 }
 
-func (h hostsInMemory) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
+func (h hostsInMemory) LastFailure(
+	ctx context.Context,
+	host crawl.Host,
+) (*crawl.HostFailure, error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, errNotJoined
@@ -125,7 +152,11 @@ func (h hostsInMemory) LastFailure(ctx context.Context, host crawl.Host) (*crawl
 
 func (h hostsInMemory) Lacks(host crawl.Host) string { return h.node.means.lackedBy(host) }
 
-func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []core.TopHost, inMemory int, err error) {
+func (h hostsInMemory) Top(
+	ctx context.Context,
+	sort string,
+	n int,
+) (top []core.TopHost, inMemory int, err error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, 0, errNotJoined
@@ -172,20 +203,33 @@ func (c inspectedCluster) HostsElsewhere() (hosts int64) {
 // inspectedPeers carries the questions of package inspect.
 type inspectedPeers struct{ node *Node }
 
-func (p inspectedPeers) Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+func (p inspectedPeers) Explain(
+	ctx context.Context,
+	to crawl.NodeID,
+	payload []byte,
+) ([]byte, error) {
+	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Explain)
 	if err != nil {
 		return nil, err
 	}
 	return reply.Payload, nil
 }
 
-func (p inspectedPeers) Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error) {
+func (p inspectedPeers) Archive(
+	ctx context.Context,
+	to crawl.NodeID,
+	payload []byte,
+) (io.ReadCloser, error) {
 	return p.node.pool.Archive(ctx, p.node.target(to), &peer.Envelope{Payload: payload})
 }
 
-func (p inspectedPeers) Partitions(ctx context.Context, to crawl.NodeID) (crawl.Epoch, []crawl.PartitionReport, error) {
-	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+func (p inspectedPeers) Partitions(
+	ctx context.Context,
+	to crawl.NodeID,
+) (crawl.Epoch, []crawl.PartitionReport, error) {
+	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.PartitionsRequest{},
+		peer.PeerClient.Partitions)
 	if err != nil {
 		return 0, nil, err
 	}

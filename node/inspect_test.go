@@ -57,7 +57,8 @@ func TestExplainFromAnyNode(t *testing.T) {
 		t.Errorf("the nodes name different holders: %v", holders)
 	}
 	bad := &peer.Envelope{Payload: []byte(`{"url":"HTTP://A"}`)}
-	for _, e := range []*peer.Envelope{bad, {}, {Payload: []byte(`{"host":"a/b"}`)}, {Payload: []byte(`{}`)}} {
+	for _, e := range []*peer.Envelope{bad, {}, {Payload: []byte(`{"host":"a/b"}`)},
+		{Payload: []byte(`{}`)}} {
 		if a, err := (handler{first.Node}).Explain(t.Context(), "x", e); err == nil {
 			t.Errorf("the question %q was answered: %s", e.Payload, a.Payload)
 		}
@@ -72,20 +73,28 @@ func judgeExplained(t *testing.T, n *running, base string) string {
 	holder := ""
 	for path, check := range map[string]func(r *crawl.URLReport) bool{
 		"": func(r *crawl.URLReport) bool {
-			return *r.URL == base+"/" && r.Record.State == "done" && r.Record.Depth == 0 && r.Record.Via == "seed" && *r.Record.Status == 200 &&
-				r.Record.Archive != nil && r.Record.Archive.Offset > 0 && strings.HasSuffix(r.Record.Archive.File, ".warc.gz") &&
+			return *r.URL == base+"/" && r.Record.State == "done" && r.Record.Depth == 0 &&
+				r.Record.Via == "seed" && *r.Record.Status == 200 &&
+				r.Record.Archive != nil && r.Record.Archive.Offset > 0 &&
+				strings.HasSuffix(r.Record.Archive.File, ".warc.gz") &&
 				(r.Record.Archive.Node.Name == "n1" || r.Record.Archive.Node.Name == "n2") && // whoever held it then
 				r.Robots.Verdict == crawl.RobotsSaysAllowed && r.Scope.Admit
 		},
 		"/a": func(r *crawl.URLReport) bool { return r.Record.State == "done" && r.Scope.Depth == 1 },
 		"/private/b": func(r *crawl.URLReport) bool {
-			return r.Record.State == "refused" && r.Robots.Verdict == crawl.RobotsSaysForbidden && r.Robots.Rule == "Disallow: /private/" && strings.Contains(r.Summary, "Disallow: /private/")
+			return r.Record.State == "refused" && r.Robots.Verdict == crawl.RobotsSaysForbidden &&
+				r.Robots.Rule == "Disallow: /private/" && strings.Contains(r.Summary, "Disallow: /private/")
 		},
 		"/x.zip": func(r *crawl.URLReport) bool {
-			return r.Record == nil && !r.Scope.Admit && r.Scope.Reason == "out_of_scope" && r.Scope.Rule == "exclude *.zip"
+			return r.Record == nil && !r.Scope.Admit && r.Scope.Reason == "out_of_scope" &&
+				r.Scope.Rule == "exclude *.zip"
 		},
-		"/missing": func(r *crawl.URLReport) bool { return r.Record.State == "done" && *r.Record.Status == 404 },
-		"/never":   func(r *crawl.URLReport) bool { return r.Record == nil && r.Scope.Admit && r.Unanswered == nil },
+		"/missing": func(r *crawl.URLReport) bool {
+			return r.Record.State == "done" && *r.Record.Status == 404
+		},
+		"/never": func(r *crawl.URLReport) bool {
+			return r.Record == nil && r.Scope.Admit && r.Unanswered == nil
+		},
 		"/r/r/r/r": func(r *crawl.URLReport) bool { return r.Record == nil && r.Scope.Reason == "trap" },
 	} {
 		r, err := n.ExplainURL(ctx, base+path, -1)
@@ -99,8 +108,13 @@ func judgeExplained(t *testing.T, n *running, base string) string {
 			holder = r.Holder.Name
 		}
 	}
-	for raw, reason := range map[string]string{"mailto:x": "scheme", "http://[": "invalid", base + "/" + strings.Repeat("x", 2083): "too_long"} {
-		if r, err := n.ExplainURL(ctx, raw, -1); err != nil || r.URL != nil || r.Scope.Reason != reason || r.Scope.Rule == "" {
+	for raw, reason := range map[string]string{
+		"mailto:x":                             "scheme",
+		"http://[":                             "invalid",
+		base + "/" + strings.Repeat("x", 2083): "too_long",
+	} {
+		if r, err := n.ExplainURL(ctx, raw, -1); err != nil || r.URL != nil || r.Scope.Reason != reason ||
+			r.Scope.Rule == "" {
 			t.Errorf("%.20s: %+v, %v", raw, r, err)
 		}
 	}
@@ -108,10 +122,13 @@ func judgeExplained(t *testing.T, n *running, base string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Holder.Name != holder || h.Pages != 3 || h.Requests != 5 || h.Queued != 0 || h.State != crawl.HostIdle || len(h.Robots) != 1 || h.Robots[0].Verdict != "rules" || h.SuspiciousBudget != 10_000 {
+	if h.Holder.Name != holder || h.Pages != 3 || h.Requests != 5 || h.Queued != 0 ||
+		h.State != crawl.HostIdle || len(h.Robots) != 1 || h.Robots[0].Verdict != "rules" ||
+		h.SuspiciousBudget != 10_000 {
 		t.Errorf("%s of the host: %+v", n.name, h)
 	}
-	for _, name := range []string{"127.0.0.1:80", "http://127.0.0.1", "127.0.0.1?x", "a/b", "", "u@h", "a.test"} {
+	for _, name := range []string{"127.0.0.1:80", "http://127.0.0.1", "127.0.0.1?x", "a/b", "", "u@h",
+		"a.test"} {
 		if h, err := n.DescribeHost(ctx, name); !errors.Is(err, crawl.ErrUnknownHost) {
 			t.Errorf("host %q: %+v, %v", name, h, err)
 		}

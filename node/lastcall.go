@@ -51,6 +51,7 @@ func (n *Node) abandon(wait time.Duration, what string) error {
 	}
 	_ = n.http.Close()
 	_ = n.rpc.Close()
-	return datadir.Failed("stop", fmt.Errorf("the disk of %s has not answered for %v (%s waits): the node ends without it; the same command resumes once it answers",
+	return datadir.Failed("stop", fmt.Errorf("the disk of %s has not answered for %v (%s waits): "+
+		"the node ends without it; the same command resumes once it answers",
 		n.dir.Path(), wait.Round(time.Second), what))
 }

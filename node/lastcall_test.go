@@ -29,7 +29,12 @@ func (l *doorListener) Close() error {
 // by then a node that ends has no right to fetch any more.
 func TestNoRightBehindAClosedDoor(t *testing.T) {
 	t.Parallel()
-	n, err := Open(Options{Config: testConfig(t, "door"), Logger: slog.New(slog.DiscardHandler), Version: "test", Store: storage.NewMemory()})
+	n, err := Open(Options{
+		Config:  testConfig(t, "door"),
+		Logger:  slog.New(slog.DiscardHandler),
+		Version: "test",
+		Store:   storage.NewMemory(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +43,9 @@ func TestNoRightBehindAClosedDoor(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(context.Background()) }()
 	until(t, patience, func() string { _, why := n.Ready(); return why })
-	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "a", time.Now()) }); err != nil {
+	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		return d.Enter(crawl.CrawlRunning, "", "a", time.Now())
+	}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, patience, func() string {

@@ -19,11 +19,16 @@ import (
 // openLinks makes what carries links; it makes no call.
 func (n *Node) openLinks() {
 	store, peers := n.traceLinks(n.front, linkPeers{n})
-	n.router = links.NewRouter(links.Options{Self: n.id, Store: store, Holdings: linkHoldings{n}, Peers: peers,
-		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Normalize: func() normalize.Rules { return n.doc.Current().Pipeline.Normalize }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log, Cites: n.ranking.Cites, Weigh: n.ranking.Weight})
+	n.router = links.NewRouter(
+		links.Options{Self: n.id, Store: store, Holdings: linkHoldings{n}, Peers: peers,
+			Rules:     func() *scope.Rules { return n.doc.Current().Rules },
+			Normalize: func() normalize.Rules { return n.doc.Current().Pipeline.Normalize },
+			Seeds:     n.doc.Seeds, Scope: linkScope{n}, Log: n.log, Cites: n.ranking.Cites,
+			Weigh: n.ranking.Weight})
 	n.outbox = links.NewSender(n.router)
 	n.receiver = links.NewReceiver(n.router, n.synced.Load)
-	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.Seeds(time.Now(), r) })
+	n.seeder = links.NewSeeder(n.router, linkStart{n},
+		func(r crawl.SeedReport) { n.events.Seeds(time.Now(), r) })
 }
 
 // AddSeeds stores seeds with their owners and starts the crawl when it is idle
@@ -37,7 +42,12 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 }
 
 // StoreLinks stores a batch of another member's links.
-func (h handler) StoreLinks(ctx context.Context, from string, batch []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
+func (h handler) StoreLinks(
+	ctx context.Context,
+	from string,
+	batch []*peer.Link,
+	stamp *peer.RulesStamp,
+) ([]peer.Verdict, error) {
 	return h.node.receiver.Store(ctx, from, batch, stamp)
 }
 
@@ -66,7 +76,11 @@ type linkPeers struct{ node *Node }
 func (p linkPeers) Holder(of crawl.Partition) crawl.NodeID { return p.node.peers.Holder(of) }
 func (p linkPeers) Owner(of crawl.Partition) crawl.NodeID  { return p.node.tableOwner(of) }
 
-func (p linkPeers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.Link) ([]peer.Verdict, error) {
+func (p linkPeers) Forward(
+	ctx context.Context,
+	to crawl.NodeID,
+	batch []*peer.Link,
+) ([]peer.Verdict, error) {
 	return p.node.pool.Forward(ctx, p.node.target(to), batch)
 }
 
@@ -97,7 +111,9 @@ func (s linkStart) Run(ctx context.Context) error { return s.node.spread.StartEv
 func (s linkStart) May() error {
 	c := &s.node.doc.Current().Doc.Settings
 	if c.Contact == "" && len(c.AllowNet) == 0 {
-		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
+		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: "+
+			"start the founding node with --contact MAIL|URL, "+
+			"or with --allow-net for a private network", crawl.ErrRefused))
 	}
 	return nil
 }

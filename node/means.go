@@ -13,8 +13,8 @@ import (
 	"crawlnode/web/cookies"
 )
 
-// This file gives the pipeline what rules for sites need of this node (pipeline.Means), and tells what
-// of it is missing.
+// This file gives the pipeline what rules for sites need of this node (pipeline.Means), and tells
+// what of it is missing.
 
 const (
 	// lackRemembered is for how long a host counts as waiting: it looks again every ten seconds.
@@ -158,7 +158,8 @@ func (n *Node) troubles() (t crawl.SiteTrouble) {
 	}
 	if f := n.fetcher.Load(); f != nil {
 		for _, p := range f.FailingProxies(now) {
-			t.Proxies = append(t.Proxies, crawl.FailingProxy{Proxy: p.Proxy.String(), Error: p.Error, Since: p.Since})
+			t.Proxies = append(t.Proxies,
+				crawl.FailingProxy{Proxy: p.Proxy.String(), Error: p.Error, Since: p.Since})
 		}
 	}
 	return t

@@ -80,18 +80,20 @@ type Options struct {
 	// alone. It is called, before Ready, with what has changed in the words of the command
 	// line. Run ends with ErrUsage when one was given that cannot change.
 	Adopt func(changed []string)
-	// ResetFailures lets hosts that could not be reached before this start be tried at once. Waits that a server asked for stay.
+	// ResetFailures lets hosts that could not be reached before this start be tried at once. Waits
+	// that a server asked for stay.
 	ResetFailures bool
 	// FollowFetchers lets the number of fetchers follow what the node sees: --fetchers was not given.
 	FollowFetchers bool
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
-	// Store replaces the frontier's files in the data directory, in simulations; nil is Badger. The node closes it when
-	// it ends, and when Open fails after having begun to use it.
+	// Store replaces the frontier's files in the data directory, in simulations; nil is Badger. The
+	// node closes it when it ends, and when Open fails after having begun to use it.
 	Store storage.KV
 	// State puts a simulation's disk between the membership and its file; nil: none.
 	State func(membership.Storage) membership.Storage
-	// FreeBytes returns the free space of the volume that holds a path, in simulations; nil: the system's figure.
+	// FreeBytes returns the free space of the volume that holds a path, in simulations; nil: the
+	// system's figure.
 	FreeBytes func(path string) (int64, error)
 	// OpenFile opens the files of the archive, in simulations; nil: the system's.
 	OpenFile files.Opener
@@ -227,8 +229,17 @@ func (n *Node) Info() Info {
 	if err != nil {
 		n.log.Warn("the free space of the data directory is unknown", "error", err)
 	}
-	return Info{ID: string(n.id), Name: n.name, Cluster: n.cfg.ClusterName, HTTP: n.http.Addr().String(),
-		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.Path(), Secure: keyfile.Describe(n.keys.ring != nil, n.cfg.Insecure), FreeBytes: free}
+	return Info{
+		ID:        string(n.id),
+		Name:      n.name,
+		Cluster:   n.cfg.ClusterName,
+		HTTP:      n.http.Addr().String(),
+		Gossip:    n.members.Self().Gossip,
+		RPC:       n.members.Self().RPC,
+		DataDir:   n.dir.Path(),
+		Secure:    keyfile.Describe(n.keys.ring != nil, n.cfg.Insecure),
+		FreeBytes: free,
+	}
 }
 
 // Drain begins a polite stop: the node finishes what is open, hands its
@@ -252,7 +263,8 @@ func (n *Node) Finished() (reason string, ok bool) {
 	return d.Reason, d.State == crawl.CrawlFinished
 }
 
-// Unsent says, after Run, which files the object store has not got, and why; nil: it has all, or there is none.
+// Unsent says, after Run, which files the object store has not got, and why; nil: it has all, or
+// there is none.
 func (n *Node) Unsent() error { return n.outputs.Unsent() }
 
 // Ready reports whether the node has joined and is not leaving; why says what
@@ -387,9 +399,11 @@ func (n *Node) documentChanged() {
 // settings are the crawl's at this moment.
 func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings }
 
-// mayCrawl reports whether this node may start fetches at all. The dispatcher asks for each; a disk that answers again comes without a new document.
+// mayCrawl reports whether this node may start fetches at all. The dispatcher asks for each; a disk
+// that answers again comes without a new document.
 func (n *Node) mayCrawl() bool { return n.runs() && n.stalls.Stalled() == nil }
 
 func (n *Node) runs() bool {
-	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.mismatch.Load() == nil
+	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() &&
+		n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.mismatch.Load() == nil
 }

@@ -50,9 +50,28 @@ type keyring struct {
 // disk. Nothing runs and no node is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, adopt: o.Adopt, timings: report.NewTimings(), breadth: breadth.For(o.Config.Fetchers, o.FollowFetchers, int64(o.Config.Memory), resources.OpenFiles),
-		peers: heartbeat.NewTable(), events: events.New(), fences: transfer.NewFences(),
-		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
+	n := &Node{
+		cfg:     o.Config,
+		log:     o.Logger,
+		version: o.Version,
+		started: time.Now(),
+		network: o.Network,
+		bare:    o.Bare,
+		given:   o.Given,
+		adopt:   o.Adopt,
+		timings: report.NewTimings(),
+		breadth: breadth.For(o.Config.Fetchers, o.FollowFetchers, int64(o.Config.Memory),
+			resources.OpenFiles),
+		peers:       heartbeat.NewTable(),
+		events:      events.New(),
+		fences:      transfer.NewFences(),
+		drain:       make(chan struct{}),
+		stop:        make(chan struct{}),
+		finished:    make(chan string, 1),
+		writersDone: make(chan struct{}),
+		joined:      make(chan struct{}),
+		excluded:    make(chan struct{}, 1),
+	}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -90,7 +109,8 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openSecrets(); err != nil {
 		return nil, err
 	}
-	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir == "", config.NameFrom, n.cfg.DataDirFor); err != nil {
+	if n.dir, n.name, err = datadir.OpenNamed(n.cfg.Name, n.cfg.DataDir ==
+		"", config.NameFrom, n.cfg.DataDirFor); err != nil {
 		return nil, err
 	}
 	n.openDisk(o.FreeBytes)
@@ -116,7 +136,8 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openEarlier(); err != nil {
 		return nil, err
 	}
-	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"), func() preferences.Purposes { return n.settings().Obeyed() }, n.log); err != nil {
+	if n.sinks, err = sink.Open(n.cfg.Sinks, n.dir.Join("derived"), n.dir.Join("sinks"),
+		func() preferences.Purposes { return n.settings().Obeyed() }, n.log); err != nil {
 		return nil, datadir.Failed("open the sinks", err)
 	}
 	if err = n.openWebhooks(); err != nil {
@@ -142,7 +163,15 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openDocuments(); err != nil {
 		return nil, err
 	}
-	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil, Settings: n.settings, Log: n.log})
+	n.egress = egress.New(egress.Options{
+		Deny:       n.cfg.DenyNet,
+		Allow:      n.cfg.AllowNet,
+		Ports:      n.cfg.AllowPorts,
+		Listeners:  n.listeners(),
+		Interfaces: n.network == nil,
+		Settings:   n.settings,
+		Log:        n.log,
+	})
 	n.traps = traps.New(int(min(int64(n.cfg.Memory)/trapShare, maxTrapMemory)))
 	n.openReport()
 	n.openDrain()
@@ -158,7 +187,8 @@ const seenEntryShare = 1 << 9
 // With 5 ms a page of eight nodes cost a tenth more. It grows with the members.
 const commitPace = 10 * time.Millisecond
 
-// What is known of the pages of sites, to notice those that do not end, takes a sixty-fourth part of
+// What is known of the pages of sites, to notice those that do not end, takes a sixty-fourth part
+// of
 // --memory, and not more than there is use for.
 const (
 	trapShare     = 64
@@ -173,7 +203,8 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	}
 	n.events.StartFrom(n.doc.Current().Doc)
 	if n.kv = kv; kv == nil {
-		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), storage.OptionsFor(int64(n.cfg.Memory), n.cfg.Sync, n.log))
+		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"),
+			storage.OptionsFor(int64(n.cfg.Memory), n.cfg.Sync, n.log))
 		if err != nil {
 			return transfer.CannotOpen(n.dir, err)
 		}
@@ -187,15 +218,30 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 		marks = n.dir.Join("highwater")
 	}
 	clock, machine := n.network.TimeSource()
-	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
-		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		CommitPace:   commitPace, Members: func() int { return len(n.memberIDs()) }, OnQueued: n.noteQueued,
-		SuspiciousPerHost: func() int64 { return n.settings().SuspiciousPerHost() },
-		BeforeCommit:      func() error { return n.outputs.Flush() }, OnCommit: func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) }, Logger: n.log})
+	n.front, err = frontier.New(n.kv, frontier.Options{
+		Clock:              clock,
+		Machine:            machine,
+		BloomDir:           bloom,
+		HighWater:          marks,
+		PayloadFilterBytes: int64(n.cfg.Memory) / 32,
+		CacheEntries:       int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
+		CommitPace:         commitPace,
+		Members:            func() int { return len(n.memberIDs()) },
+		OnQueued:           n.noteQueued,
+		SuspiciousPerHost:  func() int64 { return n.settings().SuspiciousPerHost() },
+		BeforeCommit:       func() error { return n.outputs.Flush() },
+		OnCommit:           func(took time.Duration) { n.heap.Work(); n.timings.Commit.Observe(took) },
+		Logger:             n.log,
+	})
 	if err != nil {
 		return transfer.CannotOpen(n.dir, err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: shares.Domain, Events: egress.NameEvents(n.log, n.timings.Lookup.Observe)}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{
+		Servers:  n.cfg.DNS,
+		Exchange: n.network.Exchanger(),
+		Owner:    shares.Domain,
+		Events:   egress.NameEvents(n.log, n.timings.Lookup.Observe),
+	}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(func() metrics.Sample { return n.report.Metrics() })
@@ -224,14 +270,31 @@ func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) e
 	}
 }
 
-func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membership.Storage) error {
+func (n *Node) openMembership(
+	gossip string,
+	wrap func(membership.Storage) membership.Storage,
+) error {
 	o := membership.Options{
-		Storage: membership.NewFile(n.dir.Path(), files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
-		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication, Weight: n.cfg.Weight, Zone: n.cfg.Zone,
-		Bind: gossip, Advertise: n.cfg.Advertise, RPC: network.Advertised(n.rpc, n.cfg.Advertise), HTTP: network.Advertised(n.http, n.cfg.Advertise), Join: n.cfg.Join,
-		Caller: caller{n}, Logger: n.log, Transport: n.network.Transport(),
-		Events:    membership.Events{Installed: n.fences.Installed},
-		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
+		Storage: membership.NewFile(n.dir.Path(),
+			files.Replace),
+		Name:        n.name,
+		Cluster:     n.cfg.ClusterName,
+		Partitions:  n.cfg.Partitions,
+		Replication: n.cfg.Replication,
+		Weight:      n.cfg.Weight,
+		Zone:        n.cfg.Zone,
+		Bind:        gossip,
+		Advertise:   n.cfg.Advertise,
+		RPC: network.Advertised(n.rpc,
+			n.cfg.Advertise),
+		HTTP:         network.Advertised(n.http, n.cfg.Advertise),
+		Join:         n.cfg.Join,
+		Caller:       caller{n},
+		Logger:       n.log,
+		Transport:    n.network.Transport(),
+		Events:       membership.Events{Installed: n.fences.Installed},
+		QuorumOff:    n.cfg.Quorum == "off",
+		ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
 	n.network.Hook(&o)
 	if wrap != nil {
@@ -258,13 +321,25 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 
 // openOutputs opens the archive and what is derived.
 func (n *Node) openOutputs(openFile files.Opener) (err error) {
-	n.outputs, err = output.Open(output.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
-		Running: func() context.Context { return n.running }, Stop: n.stop, NoIndex: n.bare, OpenFile: openFile, Cluster: n.clusterID, Log: n.log,
+	n.outputs, err = output.Open(output.Options{
+		Node:     n.id,
+		Version:  n.version,
+		Dir:      n.dir,
+		Config:   &n.cfg,
+		Settings: n.settings,
+		Space:    n.space,
+		Running:  func() context.Context { return n.running },
+		Stop:     n.stop,
+		NoIndex:  n.bare,
+		OpenFile: openFile,
+		Cluster:  n.clusterID,
+		Log:      n.log,
 		LastTry: func(v crawl.Visit) (failures int, last bool) {
 			s := n.engine.Load().dispatcher.HostState(v)
 			return s.Failures, s.LastTry
 		},
-		Repaired: func(r archive.Repair) { n.events.Add(events.Repaired(time.Now(), n.name, r)) }})
+		Repaired: func(r archive.Repair) { n.events.Add(events.Repaired(time.Now(), n.name, r)) },
+	})
 	return err
 }
 
@@ -295,15 +370,30 @@ func (n *Node) clusterID() string {
 }
 
 func (n *Node) openPeers() {
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: n.clusterID, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: n.clusterID, Handler: handler{n}, Logger: n.log}
+	po := peer.PoolOptions{
+		Self:     string(n.id),
+		Protocol: protocolVersion,
+		Cluster:  n.clusterID,
+		Rules:    n.spread.Stamp,
+		Dial:     n.network.Dialer(),
+		Ended:    n.streamEnded,
+	}
+	so := peer.ServerOptions{
+		Self:     string(n.id),
+		Boot:     uint64(n.members.Self().Boot),
+		Protocol: protocolVersion,
+		Cluster:  n.clusterID,
+		Handler:  handler{n},
+		Logger:   n.log,
+	}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}
 	n.pool, n.server = peer.NewPool(po), peer.NewServer(so)
 }
 
-// streamEnded takes the first half of a proof of death to membership: the other side closed a connection on which this boot had answered.
+// streamEnded takes the first half of a proof of death to membership: the other side closed a
+// connection on which this boot had answered.
 func (n *Node) streamEnded(was peer.Target) {
 	n.heap.Work() // what follows waits for milliseconds
 	n.members.StreamEnded(crawl.NodeID(was.ID), crawl.Boot(was.Boot), was.Addr)
@@ -313,7 +403,8 @@ func (n *Node) streamEnded(was peer.Target) {
 type caller struct{ node *Node }
 
 func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) ([]byte, error) {
-	reply, err := peer.Call(ctx, c.node.pool, targetOf(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Membership)
+	reply, err := peer.Call(ctx, c.node.pool, targetOf(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Membership)
 	if err != nil {
 		return nil, err
 	}
@@ -383,5 +474,6 @@ func (n *Node) mayNotDial(at netip.AddrPort) error {
 // listeners are where this node listens, as host:port.
 func (n *Node) listeners() []string {
 	self := n.members.Self()
-	return []string{n.http.Addr().String(), n.rpc.Addr().String(), self.HTTP, self.RPC, self.Gossip, n.cfg.DebugAddr, n.cfg.FrontierAddr}
+	return []string{n.http.Addr().String(), n.rpc.Addr().String(), self.HTTP, self.RPC, self.Gossip,
+		n.cfg.DebugAddr, n.cfg.FrontierAddr}
 }

@@ -31,7 +31,8 @@ func (n *Node) PlaceMember(ctx context.Context, id crawl.NodeID, c crawl.PlaceCh
 	limited, cancel := context.WithTimeout(ctx, placePatience)
 	defer cancel()
 	if err := n.members.AwaitPlace(limited, id, c); err != nil {
-		n.log.Warn("a member has another weight or zone, which counts from a later view on", "peer", id, "change", c.String(), "error", err)
+		n.log.Warn("a member has another weight or zone, which counts from a later view on", "peer", id,
+			"change", c.String(), "error", err)
 	}
 	return nil
 }
@@ -40,10 +41,19 @@ func (n *Node) PlaceMember(ctx context.Context, id crawl.NodeID, c crawl.PlaceCh
 func (n *Node) ReloadPlace(weight int, zone string) { n.members.SetPlaceFlags(weight, zone) }
 
 // StopMember ends a member as SIGTERM does: orders.Orders.Stop.
-func (n *Node) StopMember(ctx context.Context, id crawl.NodeID) error { return n.orders.Stop(ctx, id) }
+func (n *Node) StopMember(
+	ctx context.Context,
+	id crawl.NodeID,
+) error {
+	return n.orders.Stop(ctx, id)
+}
 
 // StopAll ends all members with their data in place: orders.Orders.StopAll.
-func (n *Node) StopAll(ctx context.Context) (crawl.StopReport, error) { return n.orders.StopAll(ctx) }
+func (n *Node) StopAll(
+	ctx context.Context,
+) (crawl.StopReport, error) {
+	return n.orders.StopAll(ctx)
+}
 
 // rotationOrder is the cluster's new key on its way to a node. Other orders are package orders'.
 type rotationOrder struct {
@@ -51,9 +61,14 @@ type rotationOrder struct {
 }
 
 // Operate carries out an operator's order that another member passes on.
-func (h handler) Operate(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+func (h handler) Operate(
+	ctx context.Context,
+	_ string,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	var o rotationOrder
-	if err := json.Unmarshal(req.Payload, &o); err == nil && o.Rotation != nil && h.node.keys.ring != nil {
+	if err := json.Unmarshal(req.Payload, &o); err == nil && o.Rotation != nil &&
+		h.node.keys.ring != nil {
 		return h.receiveRotation(*o.Rotation)
 	}
 	return &peer.Envelope{}, h.node.orders.Serve(ctx, req.Payload)

@@ -11,8 +11,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// silentSite is a web server that takes requests and does not answer them until the test ends: a crawl of
-// it does not finish by itself.
+// silentSite is a web server that takes requests and does not answer them until the test ends: a
+// crawl of it does not finish by itself.
 func silentSite(t *testing.T) []crawl.Seed {
 	t.Helper()
 	ended := make(chan struct{})
@@ -35,7 +35,8 @@ func TestOrdersToALoneNode(t *testing.T) {
 	n := startNode(t, config)
 	ctx := t.Context()
 	converged(t, 1, n)
-	if err := n.DrainMember(ctx, n.id); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no other active member") {
+	if err := n.DrainMember(ctx, n.id); !errors.Is(err, crawl.ErrRefused) ||
+		!strings.Contains(err.Error(), "no other active member") {
 		t.Errorf("drain of the only node: %v", err)
 	}
 	if err := n.DrainMember(ctx, "nobody"); !errors.Is(err, crawl.ErrUnknownNode) {
@@ -56,7 +57,8 @@ func TestOrdersToALoneNode(t *testing.T) {
 	if err := n.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := n.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused || len(r.Untold) != 0 {
+	if r, err := n.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused ||
+		len(r.Untold) != 0 {
 		t.Fatalf("pause: %+v %v", r, err)
 	}
 	s := statusOf(t, n.Node)
@@ -95,13 +97,16 @@ func TestOrdersBetweenNodes(t *testing.T) {
 		at     *running
 		action string
 		state  string
-	}{{a, crawl.ActionPause, crawl.ClusterPaused}, {b, crawl.ActionResume, crawl.ClusterRunning}, {b, crawl.ActionStop, crawl.ClusterFinished}} {
+	}{{a, crawl.ActionPause, crawl.ClusterPaused}, {b, crawl.ActionResume, crawl.ClusterRunning},
+		{b, crawl.ActionStop, crawl.ClusterFinished}} {
 		r, err := step.at.ControlCrawl(ctx, step.action)
 		if err != nil {
 			t.Fatalf("%s: %+v %v", step.action, r, err)
 		}
 		if len(r.Untold) > 0 {
-			t.Logf("%s: on a loaded machine %v did not answer in time; the members compare their documents every second", step.action, r.Untold)
+			t.Logf("%s: on a loaded machine %v did not answer in time; "+
+				"the members compare their documents every second",
+				step.action, r.Untold)
 		}
 		for _, n := range []*running{a, b, c} {
 			until(t, patience, func() string { // a loaded machine may say "rebalancing" first
@@ -122,12 +127,14 @@ func TestOrdersBetweenNodes(t *testing.T) {
 	until(t, patience, func() string {
 		s := statusOf(t, a.Node)
 		last := s.Ring.LastChange
-		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *last.Cause == crawl.CauseLeave && last.TakeoverSeconds != nil {
+		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *last.Cause == crawl.CauseLeave &&
+			last.TakeoverSeconds != nil {
 			return ""
 		}
 		return fmt.Sprintf("%+v, %+v", s.Cluster.Members, s.Ring)
 	})
-	if err := a.DrainMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no member") {
+	if err := a.DrainMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) ||
+		!strings.Contains(err.Error(), "no member") {
 		t.Errorf("drain of who has left: %v", err)
 	}
 }

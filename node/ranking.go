@@ -25,14 +25,22 @@ func (n *Node) givenPriority(t *crawl.Target) bool {
 }
 
 // Credit takes another member's credits for URLs.
-func (h handler) Credit(ctx context.Context, _ string, b *peer.CreditBatch) (*peer.CreditReply, error) {
+func (h handler) Credit(
+	ctx context.Context,
+	_ string,
+	b *peer.CreditBatch,
+) (*peer.CreditReply, error) {
 	return h.node.ranking.Credit(ctx, b)
 }
 
 // rankingPeers are the other members as package importance sees them.
 type rankingPeers struct{ linkPeers }
 
-func (p rankingPeers) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+func (p rankingPeers) Credit(
+	ctx context.Context,
+	to crawl.NodeID,
+	b *peer.CreditBatch,
+) (*peer.CreditReply, error) {
 	return peer.Call(ctx, p.node.pool, p.node.target(to), b, peer.PeerClient.Credit)
 }
 

@@ -43,12 +43,14 @@ func cashOf(t *testing.T, nodes ...*running) (sum cashSums) {
 	return sum
 }
 
-// TestImportanceOfThreeNodes checks that all cash that is sent between the partitions of three nodes is
-// received once while partitions move to a node that joins, and that every node says the same of a URL.
+// TestImportanceOfThreeNodes checks that all cash that is sent between the partitions of three
+// nodes is received once while partitions move to a node that joins, and that every node says the
+// same of a URL.
 func TestImportanceOfThreeNodes(t *testing.T) {
 	t.Parallel()
 	hosts, pages := 12, 12
-	if testing.Short() { // credits flow until little is left to settle: with fewer pages that is sooner
+	// credits flow until little is left to settle: with fewer pages that is sooner
+	if testing.Short() {
 		hosts, pages = 8, 8
 	}
 	web, srv := newWeb(t, simweb.Config{Seed: 5, Hosts: hosts, PagesPerHost: pages, PageBytes: 1000})
@@ -74,7 +76,8 @@ func TestImportanceOfThreeNodes(t *testing.T) {
 	finished(t, crawl.FinishExhausted, nodes...)
 	until(t, patience, func() string {
 		sum := cashOf(t, nodes...)
-		if sum.held == 512 && sum.waiting == 0 && sum.sent == sum.received && sum.sent > 0 && sum.minted >= float64(web.Progress())*3/4 {
+		if sum.held == 512 && sum.waiting == 0 && sum.sent == sum.received && sum.sent > 0 &&
+			sum.minted >= float64(web.Progress())*3/4 {
 			return ""
 		}
 		return fmt.Sprintf("%+v", sum)
@@ -87,7 +90,8 @@ func TestImportanceOfThreeNodes(t *testing.T) {
 				return err.Error()
 			}
 			said[i] = r.Links
-			if l := r.Links; l.In == nil || l.Out == nil || l.Importance == nil || l.Rank == nil || *l.In == 0 || *l.Out == 0 || *l.Importance < 1 || *l.Rank <= 0.1 || *l.Rank > 1 {
+			if l := r.Links; l.In == nil || l.Out == nil || l.Importance == nil || l.Rank == nil ||
+				*l.In == 0 || *l.Out == 0 || *l.Importance < 1 || *l.Rank <= 0.1 || *l.Rank > 1 {
 				return fmt.Sprintf("%s says %+v", n.name, l)
 			}
 			if *said[i].Importance != *said[0].Importance || *said[i].In != *said[0].In {

@@ -7,8 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestRemovedSeeds: one node removes queued seeds of both, while the crawl is paused; the answers are
-// by URL, nothing is queued any more, and the seeds can be added again.
+// TestRemovedSeeds: one node removes queued seeds of both, while the crawl is paused; the answers
+// are by URL, nothing is queued any more, and the seeds can be added again.
 func TestRemovedSeeds(t *testing.T) {
 	t.Parallel()
 	c := testConfig(t, "n1")

@@ -21,9 +21,22 @@ const cacheShare = 16
 // says in its health that it has none.
 func (n *Node) openRenderer() (err error) {
 	c := &n.cfg
-	n.renderer, err = render.New(render.Options{Self: n.id, Dir: n.dir.Join("browser"), Browser: c.Browser, Renderers: c.Renderers, Timeout: c.RenderTimeout,
-		Memory: int64(c.RenderMemory), CacheBytes: int(c.Memory) / cacheShare, Fetchers: c.Fetchers, Rules: n.pipelineRules, Partitions: n.partitions,
-		Holder: n.router.Holder, Call: n.askPart, Look: n.lookForErrands, Log: n.log})
+	n.renderer, err = render.New(render.Options{
+		Self:       n.id,
+		Dir:        n.dir.Join("browser"),
+		Browser:    c.Browser,
+		Renderers:  c.Renderers,
+		Timeout:    c.RenderTimeout,
+		Memory:     int64(c.RenderMemory),
+		CacheBytes: int(c.Memory) / cacheShare,
+		Fetchers:   c.Fetchers,
+		Rules:      n.pipelineRules,
+		Partitions: n.partitions,
+		Holder:     n.router.Holder,
+		Call:       n.askPart,
+		Look:       n.lookForErrands,
+		Log:        n.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -47,12 +60,20 @@ func sitesRender(c *config.Config, version string) bool {
 }
 
 // askPart asks the holder of a host for what a page in this node's browser asks for.
-func (n *Node) askPart(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error) {
+func (n *Node) askPart(
+	ctx context.Context,
+	to crawl.NodeID,
+	req *peer.PartRequest,
+) (*peer.PartReply, error) {
 	return peer.CallWithin(ctx, render.Patience, n.pool, n.target(to), req, peer.PeerClient.Part)
 }
 
 // Part answers another node whose browser shows a page.
-func (h handler) Part(ctx context.Context, _ string, req *peer.PartRequest) (*peer.PartReply, error) {
+func (h handler) Part(
+	ctx context.Context,
+	_ string,
+	req *peer.PartRequest,
+) (*peer.PartReply, error) {
 	return h.node.renderer.Serve(ctx, req)
 }
 

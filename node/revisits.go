@@ -50,7 +50,8 @@ func (n *Node) takeRevisits(id crawl.NodeID, boot crawl.Boot, said []byte) {
 	}
 }
 
-// countedVisits is the dispatcher as package links sees it; it counts the visits for package recrawl.
+// countedVisits is the dispatcher as package links sees it; it counts the visits for package
+// recrawl.
 type countedVisits struct {
 	*scheduler.Dispatcher
 	keeper *recrawl.Keeper

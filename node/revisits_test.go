@@ -23,13 +23,14 @@ func inState(t *testing.T, n *running, state string) *crawl.Status {
 		if s = statusOf(t, n.Node); s.Crawl.State == state {
 			return ""
 		}
-		return fmt.Sprintf("the crawl is %s (%s), not %s; idle unless %q; %+v", s.Crawl.State, s.Crawl.Message, state, n.whyNotIdle(), s.Freshness)
+		return fmt.Sprintf("the crawl is %s (%s), not %s; idle unless %q; %+v", s.Crawl.State,
+			s.Crawl.Message, state, n.whyNotIdle(), s.Freshness)
 	})
 	return s
 }
 
-// TestNoLastTryWithRevisits: hosts that cannot be reached have a last try when nothing else is left. With revisits there is
-// always something left, so their URLs wait.
+// TestNoLastTryWithRevisits: hosts that cannot be reached have a last try when nothing else is
+// left. With revisits there is always something left, so their URLs wait.
 func TestNoLastTryWithRevisits(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{crawl.RecrawlOff, crawl.RecrawlFixed, crawl.RecrawlAdaptive} {
@@ -43,8 +44,9 @@ func TestNoLastTryWithRevisits(t *testing.T) {
 	}
 }
 
-// TestRevisitsAtAFixedInterval checks that every page is visited again after the interval and not before, that the
-// crawl waits in between, that revisits can be turned off and on, and that the crawl ends without them.
+// TestRevisitsAtAFixedInterval checks that every page is visited again after the interval and not
+// before, that the crawl waits in between, that revisits can be turned off and on, and that the
+// crawl ends without them.
 func TestRevisitsAtAFixedInterval(t *testing.T) {
 	t.Parallel()
 	const interval = 4 * time.Second
@@ -77,7 +79,8 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 	}
 	change("recrawl_interval", interval.String())
 	until(t, patience, func() string {
-		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) || f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {
+		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) ||
+			f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {
 			return fmt.Sprintf("%+v", f)
 		}
 		for _, u := range seedsOf(web) { // a busy machine visits some pages less often than others
@@ -103,7 +106,8 @@ func TestRevisitsAtAFixedInterval(t *testing.T) {
 	}
 	change("recrawl", crawl.RecrawlAdaptive)
 	until(t, patience, func() string {
-		if s := statusOf(t, n.Node); s.Crawl.State == crawl.CrawlFinished || s.Freshness.RevisitsTotal < before.RevisitsTotal+int64(known) || s.Freshness.Expected == nil {
+		if s := statusOf(t, n.Node); s.Crawl.State == crawl.CrawlFinished ||
+			s.Freshness.RevisitsTotal < before.RevisitsTotal+int64(known) || s.Freshness.Expected == nil {
 			return fmt.Sprintf("adaptive after off: %s, %+v", s.Crawl.State, s.Freshness)
 		}
 		return ""

@@ -16,18 +16,13 @@ import (
 
 // This file fits package rotation to the rest of the node.
 
-// openKeys makes the node's keys of the key file, nil without one, and of what an earlier start has kept.
+// openKeys makes the node's keys of the key file, nil without one, and of what an earlier start has
+// kept.
 func (n *Node) openKeys(file *clusterkey.Key) (err error) {
 	n.rotator, err = rotation.Open(rotation.Options{
-		Dir: n.dir, Logger: n.log,
-		Self:      func() membership.Member { return n.members.Self() },
-		View:      func() *membership.View { return n.members.View() },
-		Joiners:   n.joiners,
-		Ask:       n.askRotation,
-		Ready:     n.ready,
-		SetGossip: func(use []byte, also ...[]byte) error { return n.members.SetKeys(use, also...) },
-		Renew:     func() int { return n.pool.Renew(n.keys.ring.Shows) },
-		Recheck:   func() { n.server.Recheck(n.keys.ring.Takes) },
+		Dir:     n.dir,
+		Cluster: rotationCluster{n},
+		Logger:  n.log,
 	}, file)
 	if err != nil {
 		return err
@@ -36,22 +31,43 @@ func (n *Node) openKeys(file *clusterkey.Key) (err error) {
 	return nil
 }
 
-// joiners are sent a rotation before they are members, as they may be when it is over. It waits
-// for none of them.
-func (n *Node) joiners() []membership.Member { return n.members.Snapshot().Joiners(n.id) }
+// rotationCluster is the cluster as package rotation sees it.
+type rotationCluster struct{ node *Node }
 
-// askRotation carries a rotation to another node, as an operator's order.
-func (n *Node) askRotation(ctx context.Context, to membership.Member, s rotation.State) (c rotation.Confirmation, err error) {
+func (c rotationCluster) Self() membership.Member { return c.node.members.Self() }
+func (c rotationCluster) View() *membership.View  { return c.node.members.View() }
+func (c rotationCluster) Ready() error            { return c.node.ready() }
+
+// Joiners are sent a rotation before they are members, as they may be when it is over. It waits
+// for none of them.
+func (c rotationCluster) Joiners() []membership.Member {
+	return c.node.members.Snapshot().Joiners(c.node.id)
+}
+
+func (c rotationCluster) SetGossip(use []byte, also ...[]byte) error {
+	return c.node.members.SetKeys(use, also...)
+}
+
+func (c rotationCluster) Renew() int { return c.node.pool.Renew(c.node.keys.ring.Shows) }
+func (c rotationCluster) Recheck()   { c.node.server.Recheck(c.node.keys.ring.Takes) }
+
+// Ask carries a rotation to another node, as an operator's order.
+func (c rotationCluster) Ask(
+	ctx context.Context,
+	to membership.Member,
+	s rotation.State,
+) (answer rotation.Confirmation, err error) {
 	payload, err := json.Marshal(rotationOrder{Rotation: &s})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	reply, err := peer.Call(ctx, n.pool, targetOf(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	reply, err := peer.Call(ctx, c.node.pool, targetOf(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Operate)
 	if err != nil {
-		return c, err
+		return answer, err
 	}
-	err = json.Unmarshal(reply.Payload, &c)
-	return c, err
+	err = json.Unmarshal(reply.Payload, &answer)
+	return answer, err
 }
 
 // receiveRotation answers another node's rotation.

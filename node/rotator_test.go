@@ -62,7 +62,12 @@ func rotatedTo(t *testing.T, n *running, k clusterkey.Key) {
 
 // poolOf is the calls of a program with a key.
 func poolOf(k clusterkey.Key, n *running) *peer.Pool {
-	return peer.NewPool(peer.PoolOptions{Self: "someone", Protocol: protocolVersion, Cluster: func() string { return string(n.members.Snapshot().View.Cluster.ID) }, TLS: fixedTLS(k.ClientTLS())})
+	return peer.NewPool(peer.PoolOptions{
+		Self:     "someone",
+		Protocol: protocolVersion,
+		Cluster:  func() string { return string(n.members.Snapshot().View.Cluster.ID) },
+		TLS:      fixedTLS(k.ClientTLS()),
+	})
 }
 
 // callAs calls a node as a program with a key would.
@@ -73,7 +78,9 @@ func callAs(ctx context.Context, k clusterkey.Key, n *running) error {
 }
 
 func callBy(ctx context.Context, pool *peer.Pool, n *running) error {
-	_, err := peer.Call(ctx, pool, peer.Target{ID: string(n.id), Boot: uint64(n.members.Self().Boot), Addr: n.rpc.Addr().String()}, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+	_, err := peer.Call(ctx, pool,
+		peer.Target{ID: string(n.id), Boot: uint64(n.members.Self().Boot), Addr: n.rpc.Addr().String()},
+		&peer.PartitionsRequest{}, peer.PeerClient.Partitions)
 	return err
 }
 
@@ -109,7 +116,8 @@ func (c *mutualCalls) callAll(ctx context.Context, from, to *running) {
 	for ctx.Err() == nil {
 		err := fmt.Errorf("%s is not in the view of %s", to.name, from.name)
 		if m, ok := from.members.Snapshot().View.Member(to.id); ok {
-			_, err = peer.Call(ctx, from.pool, targetOf(m), &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+			_, err = peer.Call(ctx, from.pool, targetOf(m), &peer.PartitionsRequest{},
+				peer.PeerClient.Partitions)
 		}
 		c.mu.Lock()
 		switch {
@@ -126,31 +134,37 @@ func (c *mutualCalls) callAll(ctx context.Context, from, to *running) {
 	}
 }
 
-// tooLate tells an answer that came too late on a busy machine from one that refuses. The limit of the call, that of the
-// connection or that of the handshake has passed, on this side; or on the other, which then ends a handshake without a
-// word. Who refuses a key says so in an alert, and a connection that ends under a call does not end in its handshake.
+// tooLate tells an answer that came too late on a busy machine from one that refuses. The limit of
+// the call, that of the connection or that of the handshake has passed, on this side; or on the
+// other, which then ends a handshake without a word. Who refuses a key says so in an alert, and a
+// connection that ends under a call does not end in its handshake.
 func tooLate(err error) bool {
 	text := err.Error()
-	if strings.Contains(text, context.DeadlineExceeded.Error()) || strings.Contains(text, os.ErrDeadlineExceeded.Error()) {
+	if strings.Contains(text, context.DeadlineExceeded.Error()) ||
+		strings.Contains(text, os.ErrDeadlineExceeded.Error()) {
 		return true
 	}
 	_, handshake, ok := strings.Cut(text, "handshake failed: ")
-	return ok && (strings.HasPrefix(handshake, io.EOF.Error()) || strings.Contains(handshake, syscall.ECONNRESET.Error()))
+	return ok && (strings.HasPrefix(handshake, io.EOF.Error()) ||
+		strings.Contains(handshake, syscall.ECONNRESET.Error()))
 }
 
 // What is taken for a busy machine, and what is not.
 func TestTooLate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"rpc error: code = DeadlineExceeded desc = context deadline exceeded":                                                   true,
+		"rpc error: code = DeadlineExceeded desc = context deadline " +
+			"exceeded": true,
 		`connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`:                      true,
 		`connection error: desc = "transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout"`: true,
 		`connection error: desc = "transport: authentication handshake failed: EOF"`:                                            true,
 		`"transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"`:       true,
 		`connection error: desc = "transport: authentication handshake failed: remote error: tls: bad certificate"`:             false,
 		`connection error: desc = "transport: authentication handshake failed: n2 has another cluster key"`:                     false,
-		"rpc error: code = Unavailable desc = error reading from server: EOF":                                                   false,
-		"rpc error: code = Unavailable desc = read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer":                false,
+		"rpc error: code = Unavailable desc = error reading from " +
+			"server: EOF": false,
+		"rpc error: code = Unavailable desc = read tcp 127.0.0.1:1->127.0.0.1:2: read: " +
+			"connection reset by peer": false,
 	} {
 		if got := tooLate(errors.New(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -238,7 +252,8 @@ func TestRotateKeyUnderLoad(t *testing.T) {
 	took, meanwhile := time.Since(began), load.forget()
 	load.await(t, pairs, 20) // by the new key alone
 	load.end()
-	t.Logf("%d calls were answered in a rotation of %v, %d came too late, %d were refused", meanwhile, took, load.late, len(load.refused))
+	t.Logf("%d calls were answered in a rotation of %v, %d came too late, %d were refused", meanwhile,
+		took, load.late, len(load.refused))
 	for _, call := range load.refused {
 		t.Error(call)
 	}
@@ -303,7 +318,8 @@ func TestRotateKeyRefuses(t *testing.T) {
 	n := startNode(t, keyedConfig(t, "n1", file, nil))
 	awaitMembers(t, n, 1)
 	next := clusterkeytest.New(t)
-	admin := crawl.WithCaller(t.Context(), crawl.Caller{ID: "0123456789abcdef", Role: crawl.RoleAdmin, Remote: true})
+	admin := crawl.WithCaller(t.Context(),
+		crawl.Caller{ID: "0123456789abcdef", Role: crawl.RoleAdmin, Remote: true})
 	for _, c := range []struct {
 		name, key, says string
 		ctx             context.Context
@@ -311,7 +327,8 @@ func TestRotateKeyRefuses(t *testing.T) {
 		{"an admin's token", next.Text(), "a token replaces no key", admin},
 		{"no key", "hunter2", "wrong", keyAsks(t)},
 	} {
-		if _, err := n.RotateKey(c.ctx, c.key); err == nil || !strings.Contains(fmt.Sprintf("%v %+v", err, err), c.says) && c.says != "wrong" {
+		if _, err := n.RotateKey(c.ctx, c.key); err == nil ||
+			!strings.Contains(fmt.Sprintf("%v %+v", err, err), c.says) && c.says != "wrong" {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -319,15 +336,18 @@ func TestRotateKeyRefuses(t *testing.T) {
 		t.Error("what was refused has begun")
 	}
 	// Somebody who was a member when it began holds it up.
-	held := rotation.Begin(rotation.State{}, old, clusterkeytest.New(t), map[crawl.NodeID]string{"gone": "n9"}, 1)
+	held := rotation.Begin(rotation.State{}, old, clusterkeytest.New(t),
+		map[crawl.NodeID]string{"gone": "n9"}, 1)
 	if _, err := n.rotator.Receive(held); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.RotateKey(keyAsks(t), next.Text()); err == nil || !strings.Contains(err.Error(), "being replaced already") {
+	if _, err := n.RotateKey(keyAsks(t), next.Text()); err == nil ||
+		!strings.Contains(err.Error(), "being replaced already") {
 		t.Errorf("a second key meanwhile: %v", err)
 	}
 	until(t, patience, func() string {
-		if r, err := n.RotateKey(keyAsks(t), held.New); err != nil || r.Step != "known" || fmt.Sprint(r.Waiting) != "[n9]" {
+		if r, err := n.RotateKey(keyAsks(t), held.New); err != nil || r.Step != "known" ||
+			fmt.Sprint(r.Waiting) != "[n9]" {
 			return fmt.Sprintf("%+v, %v", r, err)
 		}
 		return ""
@@ -340,7 +360,8 @@ func TestRotateKeyRefuses(t *testing.T) {
 		t.Errorf("the same again: %+v, %v", r, err)
 	}
 	bare := startNode(t, testConfig(t, "plain"))
-	if _, err := bare.RotateKey(keyAsks(t), next.Text()); err == nil || !strings.Contains(err.Error(), "has no key") {
+	if _, err := bare.RotateKey(keyAsks(t), next.Text()); err == nil ||
+		!strings.Contains(err.Error(), "has no key") {
 		t.Errorf("a cluster without a key: %v", err)
 	}
 }
@@ -371,7 +392,8 @@ func TestRotateKeyWhileAway(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(away.cfg.DataDir, "keys"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(away.cfg.DataDir, "keys", "rotation.json"), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(away.cfg.DataDir, "keys", "rotation.json"), content,
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := nodes[0].rotator.Receive(heard); err != nil {

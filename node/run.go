@@ -62,7 +62,8 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.spread.Run(ctx) })
 	group.Go(func() error { return n.rotator.Run(ctx) })
 	group.Go(func() error {
-		return disk.SyncLoop(ctx, n.space, func() error { return n.outputs.Sync(n.stalls.During) }, n.front.Sync)
+		return disk.SyncLoop(ctx, n.space, func() error { return n.outputs.Sync(n.stalls.During) },
+			n.front.Sync)
 	})
 	group.Go(func() error { return n.stalls.Run(ctx) })
 	group.Go(func() error { return n.doc.KeepTime(ctx) })
@@ -99,7 +100,8 @@ func classed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken), errors.Is(err, membership.ErrDuplicate):
+	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken),
+		errors.Is(err, membership.ErrDuplicate):
 		return clusterError("join", err)
 	default:
 		return datadir.Failed("keep the membership", err)
@@ -113,7 +115,8 @@ func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
 	go func() {
 		select {
 		case <-n.writersDone:
-		case <-time.After(2*scheduler.StopGrace + 4*time.Second): // the dispatcher's own bounds and some more
+		case <-time.After(2*scheduler.StopGrace + 4*time.Second):
+			// the dispatcher's own bounds and some more
 		}
 		n.closing.Store(true) // a node that finds the port closed may take over
 		n.server.Stop()
@@ -195,9 +198,11 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		fetching.loaded = m.Epoch
 	}
 	e.moves = handoff.NewDriver(handoff.Options{
-		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
-		Store: store, Fetching: e.turns.Beside(fetching, n.viewNumber), Transport: transfer.Transport{Pool: n.pool, Target: n.target},
-		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
+		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication,
+		Limits: handoff.Limits{Out: tokensAtOnce},
+		Store:  store, Fetching: e.turns.Beside(fetching, n.viewNumber),
+		Transport: transfer.Transport{Pool: n.pool, Target: n.target},
+		Changed:   n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
 		Hints: hints.Options{Dir: n.dir.Join("tail"), Keep: n.cfg.CatchUp, Free: n.freeForHints},
 	}, loaded)
 	n.engine.Store(e)
@@ -206,7 +211,13 @@ func (n *Node) buildEngine(ctx context.Context) error {
 
 // founder gives this node the partitions of a cluster that it founds.
 func (n *Node) founder() transfer.Founder {
-	return transfer.Founder{Dir: n.dir, Frontier: n.front, Store: n.kv, Room: n.space.RoomForNew, Logger: n.log}
+	return transfer.Founder{
+		Dir:      n.dir,
+		Frontier: n.front,
+		Store:    n.kv,
+		Room:     n.space.RoomForNew,
+		Logger:   n.log,
+	}
 }
 
 // freeForHints is the space on the disk of which what replicas miss may take a share, far above
@@ -226,13 +237,17 @@ func (n *Node) freeForHints() int64 {
 const tokensAtOnce = 32
 
 // loadedPartitions is what the disk says this node holds.
-func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]handoff.Loaded, error) {
+func (n *Node) loadedPartitions(
+	ctx context.Context,
+	store transfer.Store,
+) ([]handoff.Loaded, error) {
 	loaded, suspect, err := store.Loaded(ctx)
 	if err != nil {
 		return nil, datadir.Failed("set a damaged partition aside", err)
 	}
 	if suspect > 0 {
-		n.log.Warn("part of the store is lost: the best copies there are of these partitions are used", "partitions", suspect)
+		n.log.Warn("part of the store is lost: the best copies there are of these partitions are used",
+			"partitions", suspect)
 		n.events.Add(events.Damage(time.Now(), n.name, suspect))
 	}
 	return loaded, nil
@@ -245,7 +260,8 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 	for {
 		snap := n.members.Snapshot()
 		if snap.View != nil && snap.View.Number > installed && n.fences.Knows(snap.View.Number) {
-			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
+			if self, _ := snap.View.Member(n.id); installed > 0 &&
+				(self.Since > installed || self.ID == "") {
 				n.permits.Lapse()
 				n.synced.Store(false) // it does not know what was decided meanwhile
 				crawl.Signal(n.excluded)
@@ -254,7 +270,8 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 				n.router.ForgetSent() // what only the forgotten node had is sent again
 			}
 			installed, barred = snap.View.Number, len(snap.View.Barred)
-			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, n.fences.Take(snap.View.Number)))
+			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap,
+				n.fences.Take(snap.View.Number)))
 			n.viewChanged(snap)
 		}
 		select {

@@ -15,9 +15,9 @@ func (n *Node) openSecrets() (err error) {
 	return nil
 }
 
-// ReloadSecrets reads the secrets again, from the file that --secrets names now, and the cookie files
-// that they name. A file that is wrong is logged, and what was read before stays. It may be called
-// at any time after Open, from any goroutine.
+// ReloadSecrets reads the secrets again, from the file that --secrets names now, and the cookie
+// files that they name. A file that is wrong is logged, and what was read before stays. It may be
+// called at any time after Open, from any goroutine.
 func (n *Node) ReloadSecrets(file string) {
 	_ = n.secrets.ReloadFrom(file) // it has logged the error
 }

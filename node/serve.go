@@ -17,7 +17,11 @@ import (
 type handler struct{ node *Node }
 
 // Contents answers what is known here of payloads and texts.
-func (h handler) Contents(ctx context.Context, from string, b *peer.ContentBatch) (*peer.ContentReply, error) {
+func (h handler) Contents(
+	ctx context.Context,
+	from string,
+	b *peer.ContentBatch,
+) (*peer.ContentReply, error) {
 	if h.node.partitions() == 0 {
 		return nil, errNotJoined
 	}
@@ -25,7 +29,11 @@ func (h handler) Contents(ctx context.Context, from string, b *peer.ContentBatch
 }
 
 // Membership passes a message of the view decision on.
-func (h handler) Membership(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+func (h handler) Membership(
+	ctx context.Context,
+	_ string,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	reply, err := h.node.members.Handle(ctx, req.Payload)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())

@@ -15,7 +15,10 @@ import (
 
 // setting is a change of one setting, for a version or "".
 func setting(name, value, version string) crawl.CrawlChange {
-	return crawl.CrawlChange{Version: version, Settings: map[string]json.RawMessage{name: json.RawMessage(value)}}
+	return crawl.CrawlChange{
+		Version:  version,
+		Settings: map[string]json.RawMessage{name: json.RawMessage(value)},
+	}
 }
 
 // made is what a node says of its change.
@@ -28,7 +31,11 @@ type made struct {
 
 // atOnce lets each node make its change at the same time, and waits until all nodes
 // have the same settings.
-func atOnce(t *testing.T, nodes []*running, changes ...crawl.CrawlChange) (all []made, now crawl.CrawlReport) {
+func atOnce(
+	t *testing.T,
+	nodes []*running,
+	changes ...crawl.CrawlChange,
+) (all []made, now crawl.CrawlReport) {
 	t.Helper()
 	all = make([]made, len(changes))
 	start := make(chan struct{})
@@ -81,14 +88,16 @@ func TestTwoChangesAtOnce(t *testing.T) {
 	}
 	for i := range rounds {
 		depth, pages := 3+i, int64(1000+i)
-		all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), ""), setting("max_pages", fmt.Sprint(pages), ""))
+		all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), ""),
+			setting("max_pages", fmt.Sprint(pages), ""))
 		first, second := now.Settings.Text("max_depth") == fmt.Sprint(depth),
 			now.Settings.Text("max_pages") == fmt.Sprint(pages)
 		if !holds(all[0], first) || !holds(all[1], second) || !first && !second {
 			t.Fatalf("two settings: %+v, %+v", all, now)
 		}
 		all, now = atOnce(t, nodes, setting("max_depth", "1", ""), setting("max_depth", "2", ""))
-		if all[0].err != nil || all[1].err != nil || !slices.Contains([]string{"1", "2"}, now.Settings.Text("max_depth")) {
+		if all[0].err != nil || all[1].err != nil ||
+			!slices.Contains([]string{"1", "2"}, now.Settings.Text("max_depth")) {
 			t.Fatalf("one setting: %+v, %+v", all, now)
 		}
 		oneOfTwo(t, nodes, now.Version, depth, pages+100)
@@ -118,7 +127,8 @@ func holds(m made, inForce bool) bool { return m.err == nil && (inForce || m.unt
 // oneOfTwo lets two nodes be told different things for the same version.
 func oneOfTwo(t *testing.T, nodes []*running, version string, depth int, pages int64) {
 	t.Helper()
-	all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), version), setting("max_pages", fmt.Sprint(pages), version))
+	all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), version),
+		setting("max_pages", fmt.Sprint(pages), version))
 	first, second := now.Settings.Text("max_depth") == fmt.Sprint(depth),
 		now.Settings.Text("max_pages") == fmt.Sprint(pages)
 	if first == second {

@@ -16,7 +16,8 @@ import (
 func TestSitesLive(t *testing.T) {
 	t.Parallel()
 	const delay = 200 * time.Millisecond
-	web, srv := newWeb(t, simweb.Config{Seed: 11, Hosts: 4, PagesPerHost: 4, PageBytes: 1000, Delay: delay})
+	web, srv := newWeb(t,
+		simweb.Config{Seed: 11, Hosts: 4, PagesPerHost: 4, PageBytes: 1000, Delay: delay})
 	c := testConfig(t, "alone")
 	c.DNS, c.Delay = []string{srv.DNS.String()}, time.Hour
 	n := startNode(t, c)
@@ -31,8 +32,10 @@ func TestSitesLive(t *testing.T) {
 	if n.sites() != nil || n.indexRules().On {
 		t.Errorf("before: %v, the index is on: %v", n.sites(), n.indexRules().On)
 	}
-	rule := fmt.Sprintf("- match: domain:%s\n  delay: %v\n  index: true\n  priority: 0.9\n", web.Domain(), delay)
-	if _, err := n.ChangeCrawl(t.Context(), setting("sites", fmt.Sprintf("%q", rule), "")); err != nil {
+	rule := fmt.Sprintf("- match: domain:%s\n  delay: %v\n  index: true\n  priority: 0.9\n",
+		web.Domain(), delay)
+	if _, err := n.ChangeCrawl(t.Context(), setting("sites", fmt.Sprintf("%q", rule), "")); err !=
+		nil {
 		t.Fatal(err)
 	}
 	finished(t, crawl.FinishExhausted, n)

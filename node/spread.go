@@ -19,7 +19,11 @@ func (n *Node) openSpread() {
 		View:      n.members.View,
 		SilentFor: n.peers.SilentFor,
 		Silence:   2 * heartbeat.Every, // as in the status
-		Call: func(ctx context.Context, to membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+		Call: func(
+			ctx context.Context,
+			to membership.Member,
+			req *peer.CrawlRequest,
+		) (*peer.CrawlReply, error) {
 			return peer.Call(ctx, n.pool, targetOf(to), req, peer.PeerClient.Crawl)
 		},
 		Ready:             n.ready,
@@ -40,7 +44,11 @@ func (n *Node) ready() error {
 }
 
 // Crawl answers another member's exchange of document and scope entries.
-func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+func (h handler) Crawl(
+	_ context.Context,
+	_ string,
+	req *peer.CrawlRequest,
+) (*peer.CrawlReply, error) {
 	return h.node.spread.Serve(req)
 }
 
@@ -50,7 +58,10 @@ func (n *Node) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
 }
 
 // ChangeCrawl changes settings on all members: spread.Spreader.ChangeSettings.
-func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
+func (n *Node) ChangeCrawl(
+	ctx context.Context,
+	change crawl.CrawlChange,
+) (crawl.CrawlReport, error) {
 	return n.spread.ChangeSettings(ctx, change)
 }
 

@@ -84,8 +84,16 @@ func behindGate(t *testing.T, c config.Config) (*running, *gate) {
 		t.Fatal(err)
 	}
 	g := &gate{conns: map[net.Conn]bool{}}
-	network := &Network{Dial: g.dial, Listen: func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }}
-	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Network: network})
+	network := &Network{
+		Dial:   g.dial,
+		Listen: func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) },
+	}
+	n, err := Open(Options{
+		Config:  c,
+		Logger:  slog.New(slog.DiscardHandler),
+		Version: "test",
+		Network: network,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +168,8 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 
 	hosts := heldHosts(behind.Node, 1)
 	seed, late, never := hosts[0], "127.9.9.8", "127.9.9.9"
-	web.links = fmt.Sprintf(`<a href="http://%s:%d/x">late</a> <a href="http://%s:%d/y">never</a>`, late, port, never, port)
+	web.links = fmt.Sprintf(`<a href="http://%s:%d/x">late</a> <a href="http://%s:%d/y">never</a>`,
+		late, port, never, port)
 	g.close()
 	back.close()
 	if err := other.doc.AddScope([]string{"host:" + late}); err != nil {
@@ -203,11 +212,13 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 	back.open()
 	finished(t, crawl.FinishExhausted, behind, other)
 	if web.pages(late) != 1 || web.pages(never) != 0 {
-		t.Errorf("%d pages of the host whose entry came late, %d of one without", web.pages(late), web.pages(never))
+		t.Errorf("%d pages of the host whose entry came late, %d of one without", web.pages(late),
+			web.pages(never))
 	}
 	total := behind.front.Totals()
 	rest := other.front.Totals()
-	if n := total.Skipped[crawl.SkipOutOfScope] + rest.Skipped[crawl.SkipOutOfScope]; n != 2 { // on both pages
+	// on both pages
+	if n := total.Skipped[crawl.SkipOutOfScope] + rest.Skipped[crawl.SkipOutOfScope]; n != 2 {
 		t.Errorf("%d links were refused, want 2", n)
 	}
 }
@@ -256,7 +267,8 @@ func TestSeedsReachAMajority(t *testing.T) {
 	g.close() // now nobody has what the first one adds
 	ctx, cancel := context.WithTimeout(t.Context(), 4*heartbeat.Every)
 	defer cancel()
-	if err := open(ctx, first, "host:two.test"); err == nil || !strings.Contains(err.Error(), "more than half") {
+	if err := open(ctx, first, "host:two.test"); err == nil ||
+		!strings.Contains(err.Error(), "more than half") {
 		t.Errorf("seeds of a node that reaches nobody: %v", err)
 	}
 	g.open()
@@ -266,7 +278,8 @@ func TestSeedsReachAMajority(t *testing.T) {
 		if _, why := again.Ready(); why != "" {
 			return why
 		}
-		if !again.doc.Seeds.Has("host:one.test") || !again.doc.Seeds.Has("host:two.test") || !again.spread.Complete(time.Now()) {
+		if !again.doc.Seeds.Has("host:one.test") || !again.doc.Seeds.Has("host:two.test") ||
+			!again.spread.Complete(time.Now()) {
 			return "n3 lacks entries"
 		}
 		return ""
@@ -293,7 +306,8 @@ func TestFoundersSettingsHoldWhoeverIsSeeded(t *testing.T) {
 	}
 	for _, n := range []*running{founder, joiner} {
 		if s := n.doc.Current().Doc.Settings; s.MaxDepth != 3 || s.Delay != 7*time.Second {
-			t.Errorf("%s crawls %d links deep with a delay of %v, the founder said 3 and 7 s", n.name, s.MaxDepth, s.Delay)
+			t.Errorf("%s crawls %d links deep with a delay of %v, the founder said 3 and 7 s", n.name,
+				s.MaxDepth, s.Delay)
 		}
 	}
 }

@@ -27,7 +27,12 @@ func TestFrozenDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := storage.NewMemory()
-	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
+	n, err := Open(Options{
+		Config:  c,
+		Logger:  slog.New(slog.DiscardHandler),
+		Version: "test",
+		Store:   store,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +56,9 @@ func TestFrozenDisk(t *testing.T) {
 		})
 	}
 	until(t, patience, func() string { _, why := n.Ready(); return why })
-	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "n", time.Now()) }); err != nil {
+	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		return d.Enter(crawl.CrawlRunning, "", "n", time.Now())
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if !n.mayCrawl() {
@@ -73,7 +80,8 @@ func TestFrozenDisk(t *testing.T) {
 	n.Drain()
 	select {
 	case err := <-ended:
-		if took := time.Since(begun); !errors.Is(err, ErrStorage) || took > c.DrainTimeout+30*time.Second {
+		if took := time.Since(begun); !errors.Is(err, ErrStorage) ||
+			took > c.DrainTimeout+30*time.Second {
 			t.Errorf("after %v it ended with %v", took, err)
 		}
 	case <-time.After(patience):
@@ -88,7 +96,8 @@ func TestFrozenDisk(t *testing.T) {
 	})
 }
 
-// TestDocumentChangesWhileFrozen: a crawl whose document changes while the disk does not answer goes on when it does.
+// TestDocumentChangesWhileFrozen: a crawl whose document changes while the disk does not answer
+// goes on when it does.
 func TestDocumentChangesWhileFrozen(t *testing.T) {
 	t.Parallel()
 	first, second := make(chan struct{}), atomic.Bool{}

@@ -18,10 +18,47 @@ import (
 // This file fits package report to the rest of the node, and to its callers.
 
 func (n *Node) openReport() {
-	n.report = report.New(report.Options{ID: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Started: n.started, Dir: n.dir.Path(),
-		Keyed: n.keys.ring != nil, Config: &n.cfg, Node: reportedNode{n}, Changes: &n.changes, Members: n.members, Documents: n.doc, Front: n.front, DNS: n.dns,
-		Router: n.router, Outputs: n.outputs, Contents: n.contents, Permits: n.permits, Finisher: n.finisher, Revisits: n.revisits, Raised: n.ranking.Raised, Index: n.indexer.Block, Indexing: n.indexer.Failing, Render: n.renderer.Block, Refusing: n.egress.Refusing, Bot: n.botBlock, BotDiffers: n.botDiffers, SiteTrouble: n.troubles, Leased: n.leased, Peers: n.peers, Space: n.space, Stalls: n.stalls, Sinks: n.sinks, Webhooks: n.webhooks,
-		Timings: n.timings, Breadth: n.breadth, Processors: n.processors, Traffic: n.pool.Traffic, Traps: n.foundTraps})
+	n.report = report.New(report.Options{
+		ID:          n.id,
+		Name:        n.name,
+		Version:     n.version,
+		Protocol:    protocolVersion,
+		Started:     n.started,
+		Dir:         n.dir.Path(),
+		Keyed:       n.keys.ring != nil,
+		Config:      &n.cfg,
+		Node:        reportedNode{n},
+		Changes:     &n.changes,
+		Members:     n.members,
+		Documents:   n.doc,
+		Front:       n.front,
+		DNS:         n.dns,
+		Router:      n.router,
+		Outputs:     n.outputs,
+		Contents:    n.contents,
+		Permits:     n.permits,
+		Finisher:    n.finisher,
+		Revisits:    n.revisits,
+		Raised:      n.ranking.Raised,
+		Index:       n.indexer.Block,
+		Indexing:    n.indexer.Failing,
+		Render:      n.renderer.Block,
+		Refusing:    n.egress.Refusing,
+		Bot:         n.botBlock,
+		BotDiffers:  n.botDiffers,
+		SiteTrouble: n.troubles,
+		Leased:      n.leased,
+		Peers:       n.peers,
+		Space:       n.space,
+		Stalls:      n.stalls,
+		Sinks:       n.sinks,
+		Webhooks:    n.webhooks,
+		Timings:     n.timings,
+		Breadth:     n.breadth,
+		Processors:  n.processors,
+		Traffic:     n.pool.Traffic,
+		Traps:       n.foundTraps,
+	})
 }
 
 // Status makes the status document: report.Reporter.Status.
@@ -144,7 +181,8 @@ func (n *Node) stallChanged(s *disk.Stall, wait time.Duration) {
 	if s == nil {
 		n.log.Info("the disk answers again")
 	} else {
-		n.log.Error("the disk does not answer; this node asks for no lease until it does", "waiting", s.What, "for", wait.Round(time.Millisecond))
+		n.log.Error("the disk does not answer; this node asks for no lease until it does", "waiting",
+			s.What, "for", wait.Round(time.Millisecond))
 	}
 	n.heartbeat.Soon()
 }

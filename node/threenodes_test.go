@@ -53,7 +53,8 @@ func startNodeIn(t testing.TB, c config.Config, store storage.KV) *running {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return startNodeWith(t, Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
+	return startNodeWith(t,
+		Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
 }
 
 func startNodeWith(t testing.TB, o Options) *running {
@@ -89,8 +90,8 @@ func (r *running) ended(t testing.TB, within time.Duration) {
 }
 
 // patience bounds the waits for things that take seconds on a machine that has nothing else to do.
-// It is long: under the race detector, with 25 busy processes on two processors, a node takes half a
-// minute to start, and nodes suspect each other meanwhile.
+// It is long: under the race detector, with 25 busy processes on two processors, a node takes half
+// a minute to start, and nodes suspect each other meanwhile.
 const patience = 15 * time.Minute
 
 // until waits for something; why says what is missing, "" that nothing is.
@@ -126,7 +127,8 @@ func converged(t testing.TB, members int, nodes ...*running) {
 			if ok && s.Ring.Converged && s.Cluster.Members.Alive == members {
 				return ""
 			}
-			return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", n.name, ok, why, s.Ring, s.Cluster.Members)
+			return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", n.name, ok, why, s.Ring,
+				s.Cluster.Members)
 		})
 	}
 }
@@ -224,7 +226,8 @@ func finished(t *testing.T, reason string, nodes ...*running) {
 		until(t, patience, func() string {
 			if r, ok := n.Finished(); !ok || r != reason {
 				s := statusOf(t, n.Node)
-				return fmt.Sprintf("%s: finished %v (%q); idle unless %q; frontier %+v", n.name, ok, r, n.whyNotIdle(), s.Frontier)
+				return fmt.Sprintf("%s: finished %v (%q); idle unless %q; frontier %+v", n.name, ok, r,
+					n.whyNotIdle(), s.Frontier)
 			}
 			return ""
 		})
@@ -235,7 +238,8 @@ func finished(t *testing.T, reason string, nodes ...*running) {
 func TestThreeNodesCrawlAndOneLeaves(t *testing.T) {
 	t.Parallel()
 	const delay = 100 * time.Millisecond
-	web, srv := newWeb(t, simweb.Config{Seed: 5, Hosts: 24, PagesPerHost: 40, Skew: -1, PageBytes: 2000, Delay: delay})
+	web, srv := newWeb(t,
+		simweb.Config{Seed: 5, Hosts: 24, PagesPerHost: 40, Skew: -1, PageBytes: 2000, Delay: delay})
 	nodes := threeNodes(t, srv, func(c *config.Config) { c.Delay = delay })
 
 	report, err := nodes[1].AddSeeds(t.Context(), seedsOf(web))
@@ -265,18 +269,23 @@ func TestThreeNodesCrawlAndOneLeaves(t *testing.T) {
 	for _, n := range nodes[:2] {
 		until(t, patience, func() string {
 			s := statusOf(t, n.Node)
-			if s.Cluster.Members.Alive != 2 || s.Frontier.Queued != 0 || s.Frontier.Outbox != 0 || s.Throughput.PagesTotal < int64(r.Reachable) ||
-				s.Cluster.State != crawl.ClusterFinished || s.Cluster.Health.Level != crawl.HealthOK || !s.Ring.Converged {
-				return fmt.Sprintf("%s, %d reachable: %+v %+v %+v %+v", n.name, r.Reachable, s.Throughput, s.Cluster, s.Frontier, s.Ring)
+			if s.Cluster.Members.Alive != 2 || s.Frontier.Queued != 0 || s.Frontier.Outbox != 0 ||
+				s.Throughput.PagesTotal < int64(r.Reachable) ||
+				s.Cluster.State != crawl.ClusterFinished || s.Cluster.Health.Level != crawl.HealthOK ||
+				!s.Ring.Converged {
+				return fmt.Sprintf("%s, %d reachable: %+v %+v %+v %+v", n.name, r.Reachable, s.Throughput,
+					s.Cluster, s.Frontier, s.Ring)
 			}
 			return ""
 		})
 		s := statusOf(t, n.Node)
-		if s.Crawl.State != crawl.CrawlFinished || s.Ring.LastChange.Cause == nil || *s.Ring.LastChange.Cause != crawl.CauseLeave || *s.Ring.LastChange.Node != "n3" {
+		if s.Crawl.State != crawl.CrawlFinished || s.Ring.LastChange.Cause == nil ||
+			*s.Ring.LastChange.Cause != crawl.CauseLeave || *s.Ring.LastChange.Node != "n3" {
 			t.Errorf("%s: %+v, last change %+v", n.name, s.Crawl, s.Ring.LastChange)
 		}
 	}
-	if one, two := statusOf(t, nodes[0].Node), statusOf(t, nodes[1].Node); one.Ring.Digest != two.Ring.Digest {
+	if one, two := statusOf(t, nodes[0].Node),
+		statusOf(t, nodes[1].Node); one.Ring.Digest != two.Ring.Digest {
 		t.Errorf("digests %s and %s", one.Ring.Digest, two.Ring.Digest)
 	}
 	ring, err := nodes[0].Ring(t.Context())
@@ -310,7 +319,8 @@ func TestMaxPagesIsExact(t *testing.T) {
 	t.Parallel()
 	const limit = 300
 	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 24, PagesPerHost: 40, PageBytes: 2000})
-	nodes := threeNodes(t, srv, func(c *config.Config) { c.Delay, c.MaxPages = time.Millisecond, limit })
+	nodes := threeNodes(t, srv,
+		func(c *config.Config) { c.Delay, c.MaxPages = time.Millisecond, limit })
 	seed(t, nodes[0], web)
 	until(t, patience, func() string {
 		if web.Progress() < 50 {
@@ -341,7 +351,8 @@ func TestMaxPagesIsExact(t *testing.T) {
 func TestStopAndResume(t *testing.T) {
 	t.Parallel()
 	const delay = 5 * time.Millisecond
-	web, srv := newWeb(t, simweb.Config{Seed: 7, Hosts: 12, PagesPerHost: 30, PageBytes: 2000, Delay: delay})
+	web, srv := newWeb(t,
+		simweb.Config{Seed: 7, Hosts: 12, PagesPerHost: 30, PageBytes: 2000, Delay: delay})
 	c := testConfig(t, "alone")
 	c.DNS, c.Delay = []string{srv.DNS.String()}, delay
 	first := startNode(t, c)
@@ -358,7 +369,8 @@ func TestStopAndResume(t *testing.T) {
 	first.ended(t, patience)
 	c.ExitWhenDone = true
 	second := startNode(t, c)
-	if got := second.Info(); got.ID != info.ID || got.HTTP != info.HTTP || got.RPC != info.RPC || got.Gossip != info.Gossip {
+	if got := second.Info(); got.ID != info.ID || got.HTTP != info.HTTP || got.RPC != info.RPC ||
+		got.Gossip != info.Gossip {
 		t.Errorf("the next life is %+v, the first was %+v", got, info)
 	}
 	second.ended(t, patience)

@@ -17,7 +17,11 @@ import (
 var errNotJoined = status.Error(codes.Unavailable, "this node has not joined yet")
 
 // Handoff answers a question about partitions.
-func (h handler) Handoff(ctx context.Context, from string, req *peer.Envelope) (*peer.Envelope, error) {
+func (h handler) Handoff(
+	ctx context.Context,
+	from string,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, errNotJoined
@@ -26,7 +30,10 @@ func (h handler) Handoff(ctx context.Context, from string, req *peer.Envelope) (
 }
 
 // Replicate receives copies and mutations.
-func (h handler) Replicate(from string, s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope]) error {
+func (h handler) Replicate(
+	from string,
+	s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope],
+) error {
 	e := h.node.engine.Load()
 	if e == nil {
 		return errNotJoined
@@ -35,7 +42,11 @@ func (h handler) Replicate(from string, s grpc.BidiStreamingServer[peer.Envelope
 }
 
 // Partitions tells another member what ownPartitions tells here.
-func (h handler) Partitions(ctx context.Context, _ string, _ *peer.PartitionsRequest) (*peer.PartitionsReply, error) {
+func (h handler) Partitions(
+	ctx context.Context,
+	_ string,
+	_ *peer.PartitionsRequest,
+) (*peer.PartitionsReply, error) {
 	view := h.node.viewNumber() // before the list
 	own, err := h.node.ownPartitions(ctx)
 	if err != nil {

@@ -38,7 +38,8 @@ func TestOneOfTwoRestartedAlone(t *testing.T) {
 		if !ok || !strings.Contains(r.Message, "forget second") {
 			return "it does not say that it waits for the second node"
 		}
-		if r.Since.Before(began.Add(-time.Second)) || len(s.Cluster.Health.Reasons) != 1 || s.Cluster.Health.Level != crawl.HealthCritical {
+		if r.Since.Before(began.Add(-time.Second)) || len(s.Cluster.Health.Reasons) != 1 ||
+			s.Cluster.Health.Level != crawl.HealthCritical {
 			t.Errorf("%+v, want the one reason, critical, since %v", s.Cluster.Health, began)
 		}
 		return ""

@@ -11,8 +11,8 @@ import (
 	"crawlnode/web/wall"
 )
 
-// TestOpenWalls: a file of --wall-marks is read, and what is wrong with it is an error of usage that
-// names the file and the line.
+// TestOpenWalls: a file of --wall-marks is read, and what is wrong with it is an error of usage
+// that names the file and the line.
 func TestOpenWalls(t *testing.T) {
 	t.Parallel()
 	if marks, err := openWalls(""); marks != nil || err != nil {

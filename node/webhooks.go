@@ -21,11 +21,20 @@ func (n *Node) openWebhooks() (err error) {
 		return value.Reveal(), needed
 	}
 	if text, _ := secret(); len(n.cfg.Webhooks) > 0 && needed && text == "" {
-		return usageError(fmt.Errorf("--webhook: the file of --secrets, %s, has no secret named %s: add a line %s=VALUE, which signs what is sent",
+		return usageError(fmt.Errorf("--webhook: the file of --secrets, %s, has no secret named %s: "+
+			"add a line %s=VALUE, which signs what is sent",
 			n.cfg.Secrets, webhookSecret, webhookSecret))
 	}
-	n.webhooks, err = webhooks.Open(webhooks.Options{URLs: n.cfg.Webhooks, Dir: n.dir.Join("webhooks"), Events: n.events, Secret: secret,
-		Node: n.name, UserAgent: "crawlnode/" + n.version, Stop: n.stop, Log: n.log})
+	n.webhooks, err = webhooks.Open(webhooks.Options{
+		URLs:      n.cfg.Webhooks,
+		Dir:       n.dir.Join("webhooks"),
+		Events:    n.events,
+		Secret:    secret,
+		Node:      n.name,
+		UserAgent: "crawlnode/" + n.version,
+		Stop:      n.stop,
+		Log:       n.log,
+	})
 	if err != nil {
 		return datadir.Failed("open the webhooks", err)
 	}

@@ -21,8 +21,15 @@ func wireLink(t testing.TB, url string, partitions int) *peer.Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &peer.Link{Url: u.String(), Partition: uint32(ring.PartitionOf(crawl.Host(u.Host()), partitions)),
-		Depth: 3, Band: 2, Hops: 1, Via: uint32(crawl.ViaSitemapFile), Suspicious: true}
+	return &peer.Link{
+		Url:        u.String(),
+		Partition:  uint32(ring.PartitionOf(crawl.Host(u.Host()), partitions)),
+		Depth:      3,
+		Band:       2,
+		Hops:       1,
+		Via:        uint32(crawl.ViaSitemapFile),
+		Suspicious: true,
+	}
 }
 
 // stranger asks a running node as another member would.
@@ -56,7 +63,11 @@ func TestHandlersRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Renew(s.ctx, "p", &peer.RenewRequest{Block: block, Held: []byte{1 << 1}, Boot: 3}); err != nil || r.Boot == 0 || r.View == 0 {
+	if r, err := s.Renew(s.ctx, "p", &peer.RenewRequest{
+		Block: block,
+		Held:  []byte{1 << 1},
+		Boot:  3,
+	}); err != nil || r.Boot == 0 || r.View == 0 {
 		t.Errorf("a renewal: %v, %v", r, err)
 	}
 	if s.node.peers.Holder(1) != "p" {
@@ -84,9 +95,11 @@ func TestHandlersRefuse(t *testing.T) {
 		want  peer.Verdict
 	}{
 		{same, peer.Verdict_VERDICT_REFUSED},
-		{&peer.RulesStamp{CrawlVersion: 1 << 60}, peer.Verdict_VERDICT_NOT_HOLDER}, // the sender keeps it until both have the same
+		// the sender keeps it until both have the same
+		{&peer.RulesStamp{CrawlVersion: 1 << 60}, peer.Verdict_VERDICT_NOT_HOLDER},
 	} {
-		if v, err := s.StoreLinks(s.ctx, "p", links, c.stamp); err != nil || len(v) != 1 || v[0] != c.want {
+		if v, err := s.StoreLinks(s.ctx, "p", links, c.stamp); err != nil || len(v) != 1 ||
+			v[0] != c.want {
 			t.Errorf("a link out of scope by rules %v: %v, %v", c.stamp, v, err)
 		}
 	}
@@ -95,16 +108,23 @@ func TestHandlersRefuse(t *testing.T) {
 		t.Errorf("skipped: %v", got)
 	}
 	links[0].Url = "nonsense"
-	if v, err := s.StoreLinks(s.ctx, "p", links, same); err != nil || v[0] != peer.Verdict_VERDICT_REFUSED {
+	if v, err := s.StoreLinks(s.ctx, "p", links, same); err != nil ||
+		v[0] != peer.Verdict_VERDICT_REFUSED {
 		t.Errorf("nonsense: %v, %v", v, err)
 	}
-	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{Questions: []*peer.ContentQuestion{{Url: "http://a.test/", Simhash: 1}}}); err != nil || len(r.Answers) != 1 {
+	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{
+		Questions: []*peer.ContentQuestion{{Url: "http://a.test/", Simhash: 1}},
+	}); err != nil || len(r.Answers) != 1 {
 		t.Errorf("a question about a text: %v, %v", r, err)
 	}
-	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{Notes: []*peer.ContentNote{{}}}); err == nil {
+	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{
+		Notes: []*peer.ContentNote{{}},
+	}); err == nil {
 		t.Errorf("a note without a digest: %v", r)
 	}
-	if r, err := s.Addresses(s.ctx, "p", &peer.AddressBatch{Messages: []*peer.AddressMessage{{Kind: 99, Address: []byte{1}}}}); err != nil || len(r.Messages) != 0 {
+	if r, err := s.Addresses(s.ctx, "p", &peer.AddressBatch{
+		Messages: []*peer.AddressMessage{{Kind: 99, Address: []byte{1}}},
+	}); err != nil || len(r.Messages) != 0 {
 		t.Errorf("addresses: %v, %v", r, err)
 	}
 	if r, err := s.Partitions(s.ctx, "p", nil); err != nil || len(r.Partitions) != 512 {
@@ -130,7 +150,9 @@ func TestHandlersRefuseBeforeJoining(t *testing.T) {
 	if r, err := (handler{early}).Contents(t.Context(), "x", some); err == nil {
 		t.Errorf("contents: answered %v", r)
 	}
-	if r, err := (handler{early}).Addresses(t.Context(), "x", &peer.AddressBatch{Boot: 1}); err == nil {
+	if r, err := (handler{early}).Addresses(t.Context(), "x", &peer.AddressBatch{
+		Boot: 1,
+	}); err == nil {
 		t.Errorf("addresses: answered %v", r)
 	}
 }
@@ -147,7 +169,8 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 	page.Via = uint32(crawl.ViaLink)
 	sitemap.Again, page.Again = false, false // else only known URLs are wanted
 	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, s.node.spread.Stamp())
-	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil || !slices.Equal(v, want) {
+	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil ||
+		!slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
 	if got := s.node.front.Totals().Skipped; got != (crawl.SkipCounts{crawl.SkipDepth: 1}) {
@@ -159,20 +182,23 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 // links do not.
 func TestStoredSeedsBringTheirScope(t *testing.T) {
 	t.Parallel()
-	s := newStranger(t, func(c *config.Config) { c.Exclude, c.DNS = []string{"*/private*"}, []string{"127.0.0.1:1"} })
+	s := newStranger(t,
+		func(c *config.Config) { c.Exclude, c.DNS = []string{"*/private*"}, []string{"127.0.0.1:1"} })
 	var links []*peer.Link
 	for i, l := range []struct {
 		via   crawl.Via
 		depth uint32
 		path  string
-	}{{crawl.ViaSeed, 0, ""}, {crawl.ViaRedirect, 0, ""}, {crawl.ViaRedirect, 1, ""}, {crawl.ViaLink, 1, ""}, {crawl.ViaSeed, 0, "private"}} {
+	}{{crawl.ViaSeed, 0, ""}, {crawl.ViaRedirect, 0, ""}, {crawl.ViaRedirect, 1, ""},
+		{crawl.ViaLink, 1, ""}, {crawl.ViaSeed, 0, "private"}} {
 		link := wireLink(t, fmt.Sprintf("http://h%d.test/%s", i, l.path), 512)
 		link.Via, link.Depth, link.Again = uint32(l.via), l.depth, l.via == crawl.ViaSeed
 		links = append(links, link)
 	}
 	v, err := s.StoreLinks(s.ctx, "p", links, s.node.spread.Stamp())
 	added, refused := peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED
-	if want := []peer.Verdict{added, added, refused, refused, refused}; err != nil || !slices.Equal(v, want) {
+	if want := []peer.Verdict{added, added, refused, refused, refused}; err != nil ||
+		!slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
 	for i, want := range []bool{true, true, false, false, false} {
@@ -185,17 +211,28 @@ func TestStoredSeedsBringTheirScope(t *testing.T) {
 // FuzzHandlers: whatever bytes a member sends as its block, the document or the
 // end of the crawl, the node goes on and its status can be made.
 func FuzzHandlers(f *testing.F) {
-	for _, seed := range []string{``, `null`, `{}`, `[]`, `{"node":{"partitions":{"held":-1}},"counters":{"Queued":[1,2,3,4,5,6,7,8,9]}}`,
+	for _, seed := range []string{``, `null`, `{}`, `[]`,
+		`{"node":{"partitions":{"held":-1}},"counters":{"Queued":[1,2,3,4,5,6,7,8,9]}}`,
 		`{"counters":{"Pages":9223372036854775807,"Latency":[-1,-2]},"handoff":{"partitions_total":-5,"stuck":null},"view":1}`,
-		`{"version":5,"settings":{"scope":"host"},"state":"running"}`, `{"document":{"version":9,"settings":{"scope":"any"},"state":"finished"},"blocks":{"x":{"boot":1},"":{}}}`,
+		`{"version":5,"settings":{"scope":"host"},"state":"running"}`,
+		`{"document":{"version":9,"settings":{"scope":"any"},"state":"finished"},"blocks":{"x":{"boot":1},"":{}}}`,
 		`{"document":{"version":18446744073709551615,"state":"","settings":{"scope":"host","max_duration":-1}}}`} {
 		f.Add([]byte(seed), []byte{1}, "host:a.test", uint64(1))
 	}
 	s := newStranger(f)
 	f.Fuzz(func(t *testing.T, raw, held []byte, entry string, view uint64) {
-		_, _ = s.Renew(s.ctx, "p", &peer.RenewRequest{View: view, Boot: view, Rules: &peer.RulesStamp{CrawlVersion: view, CrawlBy: entry}, Block: raw, Held: held})
+		_, _ = s.Renew(s.ctx, "p", &peer.RenewRequest{
+			View:  view,
+			Boot:  view,
+			Rules: &peer.RulesStamp{CrawlVersion: view, CrawlBy: entry},
+			Block: raw,
+			Held:  held,
+		})
 		_, _ = s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: view, Document: raw, Fetch: view%2 == 0,
-			Pieces: []*peer.ScopePiece{{Origin: entry, Lines: raw}, {Origin: "p", From: view, Lines: []byte(entry)}}, Have: []*peer.ScopeLog{{Origin: entry, Length: view}}})
+			Pieces: []*peer.ScopePiece{
+				{Origin: entry, Lines: raw},
+				{Origin: "p", From: view, Lines: []byte(entry)},
+			}, Have: []*peer.ScopeLog{{Origin: entry, Length: view}}})
 		_, _ = s.Idle(s.ctx, "p", &peer.IdleRequest{View: view, Finish: raw})
 		_, _ = s.Membership(s.ctx, "p", &peer.Envelope{Payload: raw})
 		_, _ = s.Permits(s.ctx, "p", &peer.PermitRequest{Wanted: int64(view), Returned: int64(len(raw))})

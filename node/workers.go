@@ -25,15 +25,30 @@ import (
 
 // newDesk makes what gives this node's URLs to workers.
 func (n *Node) newDesk(e *engine) *workers.Desk {
-	return workers.NewDesk(workers.Options{Source: e.dispatcher, Copied: n.router.Copied, Lease: n.cfg.Lease, Partition: n.partitionOf,
-		Guests: e.guests, Notes: n.front, GuestStore: n.front, Held: n.heldPartitions, Forgotten: n.router.ForgetSent})
+	return workers.NewDesk(workers.Options{
+		Source:     e.dispatcher,
+		Copied:     n.router.Copied,
+		Lease:      n.cfg.Lease,
+		Partition:  n.partitionOf,
+		Guests:     e.guests,
+		Notes:      n.front,
+		GuestStore: n.front,
+		Held:       n.heldPartitions,
+		Forgotten:  n.router.ForgetSent,
+	})
 }
 
 // newGuests makes what gives this node's URLs of other crawls to clients. It is made before the
 // dispatcher that it uses.
 func (n *Node) newGuests(e *engine) *guests.Desk {
-	return guests.New(guests.Options{Source: func() guests.Source { return e.dispatcher }, Store: n.front, Copied: n.router.Copied, Lease: n.cfg.Lease,
-		Log: n.log, Partition: n.partitionOf, Held: func() (ps []crawl.Partition) {
+	return guests.New(guests.Options{
+		Source:    func() guests.Source { return e.dispatcher },
+		Store:     n.front,
+		Copied:    n.router.Copied,
+		Lease:     n.cfg.Lease,
+		Log:       n.log,
+		Partition: n.partitionOf,
+		Held: func() (ps []crawl.Partition) {
 			n.front.Walk(func(m *frontier.Meta) bool {
 				if m.State == frontier.Holder && m.Counters.GuestsActive > 0 {
 					ps = append(ps, m.Partition)
@@ -42,11 +57,16 @@ func (n *Node) newGuests(e *engine) *guests.Desk {
 			})
 			slices.Sort(ps)
 			return ps
-		}})
+		},
+	})
 }
 
 // partitionOf is a host's partition.
-func (n *Node) partitionOf(h crawl.Host) crawl.Partition { return ring.PartitionOf(h, n.partitions()) }
+func (n *Node) partitionOf(
+	h crawl.Host,
+) crawl.Partition {
+	return ring.PartitionOf(h, n.partitions())
+}
 
 // heldPartitions are the partitions that this node holds, in their order.
 func (n *Node) heldPartitions() (ps []crawl.Partition) {
@@ -62,8 +82,18 @@ func (n *Node) heldPartitions() (ps []crawl.Partition) {
 
 // openWorkers makes what serves workers.
 func (n *Node) openWorkers() {
-	n.Front = workers.NewFront(workers.Cluster{Self: n.id, Partitions: n.partitions, Holder: n.router.Holder, Add: n.seeder.AddFound, OpenPorts: n.seeder.OpenPorts, Start: linkStart{n}, Normalize: func(u urlnorm.URL) urlnorm.URL { return n.doc.Current().Pipeline.Normalize.Apply(u) }, Lease: n.cfg.Lease,
-		Desk: func() *workers.Desk { return n.engine.Load().desk },
+	n.Front = workers.NewFront(workers.Cluster{
+		Self:       n.id,
+		Partitions: n.partitions,
+		Holder:     n.router.Holder,
+		Add:        n.seeder.AddFound,
+		OpenPorts:  n.seeder.OpenPorts,
+		Start:      linkStart{n},
+		Normalize: func(u urlnorm.URL) urlnorm.URL {
+			return n.doc.Current().Pipeline.Normalize.Apply(u)
+		},
+		Lease: n.cfg.Lease,
+		Desk:  func() *workers.Desk { return n.engine.Load().desk },
 		State: func() (string, string, string) {
 			d := n.doc.Current().Doc
 			return d.State, d.Settings.UserAgent, d.Settings.Agent()
@@ -76,9 +106,11 @@ func (n *Node) openWorkers() {
 			return ids
 		},
 		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Workers)
+			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload},
+				peer.PeerClient.Workers)
 			return reply.GetPayload(), err
-		}})
+		},
+	})
 }
 
 // fetchers is how many visits can be open at a time.
@@ -99,7 +131,8 @@ func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
 	own := n.pipelineOptions(e)
 	own.Guests = e.guests
 	forWorkers := own
-	forWorkers.Source, forWorkers.Sink, forWorkers.Handout, forWorkers.Workers, forWorkers.Limit = e.desk.Feed(), e.completer, e.desk, n.cfg.Fetchers, nil
+	forWorkers.Source, forWorkers.Sink, forWorkers.Handout, forWorkers.Workers, forWorkers.Limit =
+		e.desk.Feed(), e.completer, e.desk, n.cfg.Fetchers, nil
 	handing := pipeline.New(forWorkers)
 	e.desk.Use(handing)
 	forWishes := forWorkers
@@ -166,13 +199,18 @@ func (n *Node) leased() (c leases.Counts) {
 	if e := n.engine.Load(); e != nil {
 		c = e.desk.Counts()
 		g := e.guests.Counts()
-		c.Workers, c.Leases, c.Open, c.Expired, c.Settled = max(c.Workers, g.Workers), c.Leases+g.Leases, c.Open+g.Open, c.Expired+g.Expired, c.Settled+g.Settled
+		c.Workers, c.Leases, c.Open, c.Expired, c.Settled = max(c.Workers, g.Workers), c.Leases+g.Leases,
+			c.Open+g.Open, c.Expired+g.Expired, c.Settled+g.Settled
 	}
 	return c
 }
 
 // Workers answers another member's question about its workers.
-func (h handler) Workers(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+func (h handler) Workers(
+	ctx context.Context,
+	_ string,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	e := h.node.engine.Load()
 	if e == nil {
 		return nil, errNotJoined

@@ -22,7 +22,12 @@ func (o *Outputs) info() archive.Info {
 	if err != nil {
 		panic("BUG: settings cannot be written as JSON: " + err.Error())
 	}
-	i := archive.Info{Operator: s.Contact, Robots: "classic", UserAgent: s.UserAgent, Settings: string(text)}
+	i := archive.Info{
+		Operator:  s.Contact,
+		Robots:    "classic",
+		UserAgent: s.UserAgent,
+		Settings:  string(text),
+	}
 	if s.RobotsIgnore { // inside allow_net only, as the settings say
 		i.Robots = "ignore"
 	}
@@ -36,8 +41,16 @@ func (o *Outputs) Failed(ctx context.Context, v crawl.Visit, c *frontier.Complet
 		return nil
 	}
 	out := &c.Outcome
-	f := crawl.Failure{URL: v.Item.URL, At: out.FetchedAt, Addr: v.Addr, Error: out.Category.String(), Status: out.Status, Reason: out.Reason,
-		Attempts: v.Item.Attempts + 1, Took: out.Took}
+	f := crawl.Failure{
+		URL:      v.Item.URL,
+		At:       out.FetchedAt,
+		Addr:     v.Addr,
+		Error:    out.Category.String(),
+		Status:   out.Status,
+		Reason:   out.Reason,
+		Attempts: v.Item.Attempts + 1,
+		Took:     out.Took,
+	}
 	switch out.Kind {
 	case crawl.URLFailed, crawl.RateLimited:
 		if !c.RetryAt.IsZero() {

@@ -53,14 +53,21 @@ func TestFailed(t *testing.T) {
 		{crawl.Fetched, time.Time{}, ""}, {crawl.Refused, time.Time{}, ""}, {crawl.RobotsFetched, time.Time{}, ""},
 	} {
 		a.got = nil
-		done := frontier.Completion{RetryAt: c.at, Outcome: crawl.Outcome{Kind: c.kind, Category: crawl.ErrTimeout, Status: 7, Reason: "why", Took: time.Second}}
+		done := frontier.Completion{RetryAt: c.at, Outcome: crawl.Outcome{
+			Kind:     c.kind,
+			Category: crawl.ErrTimeout,
+			Status:   7,
+			Reason:   "why",
+			Took:     time.Second,
+		}}
 		if err := n.Failed(t.Context(), v, &done); err != nil {
 			t.Error(err)
 		}
 		switch {
 		case c.want == "" && len(a.got) > 0:
 			t.Errorf("%v, again at %v: archived %+v", c.kind, c.at, a.got)
-		case c.want != "" && (len(a.got) != 1 || a.got[0].Error != c.want || a.got[0].Attempts != 4 || a.got[0].URL != u || a.got[0].Reason != "why" || a.got[0].Status != 7 || a.got[0].Host):
+		case c.want != "" && (len(a.got) != 1 || a.got[0].Error != c.want || a.got[0].Attempts != 4 ||
+			a.got[0].URL != u || a.got[0].Reason != "why" || a.got[0].Status != 7 || a.got[0].Host):
 			t.Errorf("%v: archived %+v, want %s", c.kind, a.got, c.want)
 		}
 	}
@@ -78,15 +85,22 @@ func TestFailed(t *testing.T) {
 // TestInfo: what a file says of the crawl are the settings of the moment.
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	s := &crawl.Settings{Archive: true, Scope: "host", Contact: "me@example.org", UserAgent: "crawlnode/1"}
+	s := &crawl.Settings{
+		Archive:   true,
+		Scope:     "host",
+		Contact:   "me@example.org",
+		UserAgent: "crawlnode/1",
+	}
 	o, _ := archiving(s)
-	if i := o.info(); i.Operator != "me@example.org" || i.Robots != "classic" || i.UserAgent != "crawlnode/1" || strings.Contains(i.Settings, "\n") {
+	if i := o.info(); i.Operator != "me@example.org" || i.Robots != "classic" ||
+		i.UserAgent != "crawlnode/1" || strings.Contains(i.Settings, "\n") {
 		t.Errorf("%+v", i)
 	}
 	s.RobotsIgnore, s.MaxDepth = true, 9
 	i := o.info()
 	var said crawl.Settings
-	if err := json.Unmarshal([]byte(i.Settings), &said); err != nil || said.MaxDepth != 9 || i.Robots != "ignore" {
+	if err := json.Unmarshal([]byte(i.Settings), &said); err != nil || said.MaxDepth != 9 ||
+		i.Robots != "ignore" {
 		t.Errorf("%+v, %v", i, err)
 	}
 }

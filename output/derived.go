@@ -12,7 +12,12 @@ import (
 )
 
 // LogRefused logs a URL that is not fetched for reason, if the log shows it.
-func (o *Outputs) LogRefused(ctx context.Context, v *crawl.Visit, reason crawl.SkipReason, at time.Time) error {
+func (o *Outputs) LogRefused(
+	ctx context.Context,
+	v *crawl.Visit,
+	reason crawl.SkipReason,
+	at time.Time,
+) error {
 	d := o.Deriver()
 	if d == nil || !d.Sampled(v.Item.URL) {
 		return nil
@@ -28,7 +33,12 @@ type patientDerived struct {
 }
 
 // Page waits for room, then writes what is derived of an answer.
-func (p patientDerived) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document,
+func (p patientDerived) Page(
+	ctx context.Context,
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	depth int,
+	doc *htmlparse.Document,
 	said *metadata.Record,
 ) error {
 	if !p.OfPages() {
@@ -36,7 +46,8 @@ func (p patientDerived) Page(ctx context.Context, c *crawl.Capture, o *crawl.Out
 	}
 	bytes := int64(1 << 10) // what is written at most, more or less
 	if doc != nil {
-		bytes += metadata.MaxBytes + int64(len(doc.Text)) + int64(len(doc.Links))*int64(len(c.URL.String())+512)
+		bytes += metadata.MaxBytes + int64(len(doc.Text)) +
+			int64(len(doc.Links))*int64(len(c.URL.String())+512)
 	}
 	if err := p.space.Wait(ctx, p.running(), bytes); err != nil {
 		return err

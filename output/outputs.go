@@ -83,29 +83,40 @@ func (o *Outputs) openArchive() error {
 	}
 	path := o.o.Dir.Join("warc")
 	a, err := archive.Open(path, archive.Options{
-		Node: o.o.Node, MaxFileBytes: int64(o.o.Config.WARCSize), Compression: archive.Compression(o.o.Config.WARCCompression), Software: "crawlnode/" + o.o.Version, Info: o.info,
+		Node: o.o.Node, MaxFileBytes: int64(o.o.Config.WARCSize),
+		Compression: archive.Compression(o.o.Config.WARCCompression),
+		Software:    "crawlnode/" + o.o.Version, Info: o.info,
 		NoIndex: o.o.NoIndex, OpenFile: o.o.OpenFile, Gather: o.gather(),
 		OnRepair: func(r archive.Repair) {
-			o.o.Log.Info("repaired an archive file that was not closed", "file", r.File, "kept_bytes", r.Kept,
+			o.o.Log.Info("repaired an archive file that was not closed", "file", r.File, "kept_bytes",
+				r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
 			o.o.Repaired(r)
 		},
 		OnUnsorted: func(file string, err error) {
-			o.o.Log.Warn("the index of an archive file is not sorted; the next start tries again", "file", file, "error", err)
+			o.o.Log.Warn("the index of an archive file is not sorted; the next start tries again", "file",
+				file, "error", err)
 		},
 	})
 	if err != nil {
 		return datadir.Failed("open the archive in "+path, err)
 	}
-	o.archive = &patientArchive{Archive: a, hasSpace: o.o.Space.Has, running: o.o.Running, short: &o.short}
+	o.archive = &patientArchive{
+		Archive:  a,
+		hasSpace: o.o.Space.Has,
+		running:  o.o.Running,
+		short:    &o.short,
+	}
 	return nil
 }
 
-// gatherBytes are the records that wait for a commit, or for more records: some twenty pages of the bench.
+// gatherBytes are the records that wait for a commit, or for more records: some twenty pages of the
+// bench.
 const gatherBytes = 128 << 10
 
-// gather is how much of the archive may wait in memory until a commit needs it. Nothing may when lines of pages are derived: they name
-// records, and are written at once. The log of skipped URLs names none.
+// gather is how much of the archive may wait in memory until a commit needs it. Nothing may when
+// lines of pages are derived: they name records, and are written at once. The log of skipped URLs
+// names none.
 func (o *Outputs) gather() int {
 	if len(o.o.Config.Derive)+len(o.o.Config.Sinks) > 0 {
 		return 0
@@ -113,7 +124,8 @@ func (o *Outputs) gather() int {
 	return gatherBytes
 }
 
-// Flush writes what waits of the archive. It comes before a commit, so that no page is done without its record.
+// Flush writes what waits of the archive. It comes before a commit, so that no page is done without
+// its record.
 func (o *Outputs) Flush() error {
 	err := o.archive.Flush()
 	o.short.flushed(time.Now(), disk.IsFull(err))
@@ -132,8 +144,10 @@ func (o *Outputs) openDerived() error {
 		return nil
 	}
 	d, err := lists.Open(path, lists.Options{ // it also repairs what is not written any more
-		Node: o.o.Node, MaxFileBytes: int64(c.WARCSize), Software: "crawlnode/" + o.o.Version, SkipRate: c.LogSkipped,
-		Pages: c.Derives(lists.Pages), Links: c.Derives(lists.Links), Hosts: c.Derives(lists.Hosts), Text: c.Derives(lists.Text),
+		Node: o.o.Node, MaxFileBytes: int64(c.WARCSize), Software: "crawlnode/" +
+			o.o.Version, SkipRate: c.LogSkipped,
+		Pages: c.Derives(lists.Pages), Links: c.Derives(lists.Links), Hosts: c.Derives(lists.Hosts),
+		Text: c.Derives(lists.Text),
 		Full: func(ctx context.Context) error { return disk.Pause(ctx, o.o.Running()) },
 		OnRepair: func(r lists.Repair) {
 			o.o.Log.Info("repaired a derived file that was not closed", "file", r.File, "kept_bytes", r.Kept,

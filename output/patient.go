@@ -21,7 +21,10 @@ type patientArchive struct {
 }
 
 // Put waits for room, then stores the capture.
-func (a *patientArchive) Put(ctx context.Context, c crawl.Capture) (ref crawl.ArchiveRef, err error) {
+func (a *patientArchive) Put(
+	ctx context.Context,
+	c crawl.Capture,
+) (ref crawl.ArchiveRef, err error) {
 	err = a.withSpace(ctx, int64(len(c.RequestHead)+len(c.ResponseHead)+len(c.Body)), func() error {
 		ref, err = a.Archive.Put(ctx, c)
 		return err

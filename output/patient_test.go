@@ -35,7 +35,12 @@ func TestPatientArchive(t *testing.T) {
 		var inner slowArchive
 		var free atomic.Int64
 		running, stop := context.WithCancel(t.Context())
-		a := &patientArchive{Archive: &inner, hasSpace: func(n int64) bool { return n <= free.Load() }, running: func() context.Context { return running }, short: &shortage{}}
+		a := &patientArchive{
+			Archive:  &inner,
+			hasSpace: func(n int64) bool { return n <= free.Load() },
+			running:  func() context.Context { return running },
+			short:    &shortage{},
+		}
 		free.Store(250)
 		results := make(chan error, 10)
 		put := func() {
@@ -47,7 +52,8 @@ func TestPatientArchive(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if inner.puts.Load() != 6 || inner.most.Load() != 2 {
-			t.Errorf("%d records, %d at once, want 6 and 2: there is space for two", inner.puts.Load(), inner.most.Load())
+			t.Errorf("%d records, %d at once, want 6 and 2: there is space for two", inner.puts.Load(),
+				inner.most.Load())
 		}
 		free.Store(99)
 		go put()

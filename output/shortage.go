@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// Shortage is an archive that finds no space. The system may say that there is some: of a quota, of inodes and of what a file
-// system keeps for itself it says nothing.
+// Shortage is an archive that finds no space. The system may say that there is some: of a quota, of
+// inodes and of what a file system keeps for itself it says nothing.
 type Shortage struct {
 	Since time.Time // zero: there is none
 	Path  string    // of the archive
-	// Commits says that records wait which come before a commit, so that nothing that needs one is stored.
+	// Commits says that records wait which come before a commit, so that nothing that needs one is
+	// stored.
 	Commits bool
 }
 

@@ -39,8 +39,9 @@ func page(t *testing.T) urlnorm.URL {
 	return u
 }
 
-// TestShortage: a volume that takes nothing, though the system says that it has space, is a shortage until it takes what has waited:
-// records that come before a commit, and captures that are too large to wait in memory.
+// TestShortage: a volume that takes nothing, though the system says that it has space, is a
+// shortage until it takes what has waited: records that come before a commit, and captures that are
+// too large to wait in memory.
 func TestShortage(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{"disk": syscall.ENOSPC, "quota": syscall.EDQUOT} {
@@ -60,26 +61,42 @@ func testShortage(t *testing.T, refusal error) {
 	defer dir.Close()
 	var full atomic.Bool
 	o := &Outputs{o: Options{Dir: dir}}
-	inner, err := archive.Open(dir.Join("warc"), archive.Options{Node: "n", Gather: 1000, OpenFile: func(path string, flag int) (files.File, error) {
-		f, err := files.OpenFile(path, flag)
-		return fullFile{f, &full, refusal}, err
-	}})
+	inner, err := archive.Open(dir.Join("warc"), archive.Options{
+		Node:   "n",
+		Gather: 1000,
+		OpenFile: func(path string, flag int) (files.File, error) {
+			f, err := files.OpenFile(path, flag)
+			return fullFile{f, &full, refusal}, err
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.archive = &patientArchive{Archive: inner, hasSpace: func(int64) bool { return true }, running: t.Context, short: &o.short}
+	o.archive = &patientArchive{
+		Archive:  inner,
+		hasSpace: func(int64) bool { return true },
+		running:  t.Context,
+		short:    &o.short,
+	}
 	defer func() {
 		if err := o.archive.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	put := func(size int) error {
-		_, err := o.archive.Put(t.Context(), crawl.Capture{URL: page(t), Status: 200, FetchedAt: time.Now(), Body: make([]byte, size), ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n")})
+		_, err := o.archive.Put(t.Context(), crawl.Capture{
+			URL:          page(t),
+			Status:       200,
+			FetchedAt:    time.Now(),
+			Body:         make([]byte, size),
+			ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n"),
+		})
 		return err
 	}
 	want := func(when string, since time.Time, commits bool) {
 		t.Helper()
-		if s := o.Shortage(); !s.Since.Equal(since) || s.Commits != commits || s.Path != dir.Join("warc") {
+		if s := o.Shortage(); !s.Since.Equal(since) || s.Commits != commits ||
+			s.Path != dir.Join("warc") {
 			t.Errorf("%s: %+v, want since %v, commits wait: %v", when, s, since, commits)
 		}
 	}
@@ -126,6 +143,12 @@ func putNoise(ctx context.Context, o *Outputs, u urlnorm.URL) error {
 		x = x*1664525 + 1013904223
 		body[i] = byte(x >> 24)
 	}
-	_, err := o.archive.Put(ctx, crawl.Capture{URL: u, Status: 200, FetchedAt: time.Now(), Body: body, ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n")})
+	_, err := o.archive.Put(ctx, crawl.Capture{
+		URL:          u,
+		Status:       200,
+		FetchedAt:    time.Now(),
+		Body:         body,
+		ResponseHead: []byte("HTTP/1.1 200 OK\r\n\r\n"),
+	})
 	return err
 }

@@ -24,7 +24,16 @@ func (o *Outputs) openUploads() error {
 	if err != nil {
 		return datadir.Usage(fmt.Errorf("--upload: %w", err))
 	}
-	if o.uploads, err = upload.Open(upload.Options{Dir: o.o.Dir.Path(), Node: o.o.Node, Cluster: o.o.Cluster, Target: target, Keep: keep, Store: store, Followed: len(o.o.Config.Sinks) > 0, Log: o.o.Log}); err != nil {
+	if o.uploads, err = upload.Open(upload.Options{
+		Dir:      o.o.Dir.Path(),
+		Node:     o.o.Node,
+		Cluster:  o.o.Cluster,
+		Target:   target,
+		Keep:     keep,
+		Store:    store,
+		Followed: len(o.o.Config.Sinks) > 0,
+		Log:      o.o.Log,
+	}); err != nil {
 		return datadir.Failed("open the list of uploads", err)
 	}
 	o.archive = uploadedArchive{o.archive, o.uploads}
@@ -45,7 +54,8 @@ func (o *Outputs) Run(ctx context.Context) error {
 // lastUploads bounds how long the end of a node waits for the store.
 const lastUploads = 10 * time.Minute
 
-// finishUploads copies the files that were finished by the end. The node's own context is over by then; its stop at once ends this too.
+// finishUploads copies the files that were finished by the end. The node's own context is over by
+// then; its stop at once ends this too.
 func (o *Outputs) finishUploads() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lastUploads)
 	var watch sync.WaitGroup
@@ -61,7 +71,8 @@ func (o *Outputs) finishUploads() error {
 	return o.uploads.Finish(ctx, crawl.Wait)
 }
 
-// Unsent says, after Close, which files the object store has not got, and why; nil: it has all, or there is none.
+// Unsent says, after Close, which files the object store has not got, and why; nil: it has all, or
+// there is none.
 func (o *Outputs) Unsent() error {
 	if o.uploads == nil {
 		return nil
@@ -77,7 +88,8 @@ func (o *Outputs) Uploads(now time.Time) crawl.UploadStatus {
 	return o.uploads.Status(now)
 }
 
-// UploadFailing is the file that the object store has refused for the longest time, while it still does.
+// UploadFailing is the file that the object store has refused for the longest time, while it still
+// does.
 func (o *Outputs) UploadFailing() (upload.Failure, bool) {
 	if o.uploads == nil {
 		return upload.Failure{}, false

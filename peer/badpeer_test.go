@@ -73,7 +73,8 @@ func TestBadPeersCostTheDeadlineOnly(t *testing.T) {
 				if _, err := Call(t.Context(), p, to, &RenewRequest{}, PeerClient.Renew); err == nil {
 					t.Errorf("%s: the call was answered", name)
 				}
-				if took := time.Since(begin); took > 40*time.Second { // a machine that is busy with other things takes longer
+				// a machine that is busy with other things takes longer
+				if took := time.Since(begin); took > 40*time.Second {
 					t.Errorf("%s: the call took %v, 5 s are promised", name, took)
 				}
 			})
@@ -90,7 +91,8 @@ func TestBadPeersCostTheDeadlineOnly(t *testing.T) {
 	for runtime.NumGoroutine() > before+before/10+2 {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<16)
-			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before,
+				stacks[:runtime.Stack(stacks, true)])
 		}
 		time.Sleep(20 * time.Millisecond) // connections end by themselves; there is no event to wait for
 	}

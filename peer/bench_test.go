@@ -9,7 +9,12 @@ import (
 // drain is a node that takes links and keeps none.
 type drain struct{ fakeNode }
 
-func (*drain) StoreLinks(_ context.Context, _ string, links []*Link, _ *RulesStamp) ([]Verdict, error) {
+func (*drain) StoreLinks(
+	_ context.Context,
+	_ string,
+	links []*Link,
+	_ *RulesStamp,
+) ([]Verdict, error) {
 	out := make([]Verdict, len(links))
 	for i := range out {
 		out[i] = Verdict_VERDICT_ADDED
@@ -26,7 +31,9 @@ func BenchmarkForward(b *testing.B) {
 			p := newPool(b, "c1")
 			batch := make([]*Link, n)
 			for i := range batch {
-				batch[i] = &Link{Url: fmt.Sprintf("https://docs.h%d.example/guide/section/some-title-of-a-page-%d.html", i, i), Partition: uint32(300 + i), Depth: 5, Band: 3, Via: 1}
+				batch[i] = &Link{Url: fmt.Sprintf(
+					"https://docs.h%d.example/guide/section/some-title-of-a-page-%d.html", i,
+					i), Partition: uint32(300 + i), Depth: 5, Band: 3, Via: 1}
 			}
 			b.SetParallelism(32)
 			b.ReportAllocs()

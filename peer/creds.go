@@ -89,8 +89,9 @@ func (o *openConns) recheck(takes func(tls.ConnectionState) bool) {
 type clientCreds struct {
 	credentials.TransportCredentials // of the first try
 	config                           func(try int) *tls.Config
-	refused                          *atomic.Int64 // identities that the other side has shown and that were not wanted
-	open                             *openConns
+	// identities that the other side has shown and that were not wanted
+	refused *atomic.Int64
+	open    *openConns
 }
 
 func newClientCreds(config func(try int) *tls.Config, open *openConns) clientCreds {
@@ -99,7 +100,11 @@ func newClientCreds(config func(try int) *tls.Config, open *openConns) clientCre
 
 // ClientHandshake shows the identity of this try. A handshake that fails for another
 // reason, such as its deadline, tells nothing about the other side's keys.
-func (c clientCreds) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c clientCreds) ClientHandshake(
+	ctx context.Context,
+	authority string,
+	raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	config := c.config(int(c.refused.Load())).Clone()
 	verify := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
@@ -131,7 +136,8 @@ func (c clientCreds) Clone() credentials.TransportCredentials {
 func (c creds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
-		c.log.Warn("refused a connection to the RPC port: it has not shown this cluster's key", "from", raw.RemoteAddr().String(), "error", err)
+		c.log.Warn("refused a connection to the RPC port: it has not shown this cluster's key", "from",
+			raw.RemoteAddr().String(), "error", err)
 		return nil, nil, err
 	}
 	if t, ok := info.(credentials.TLSInfo); ok {

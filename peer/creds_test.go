@@ -44,7 +44,10 @@ func TestClientTriesOtherKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}}, NextProtos: []string{"h2"}}
+	server := &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}},
+		NextProtos:   []string{"h2"},
+	}
 	var tries []int
 	open := newOpenConns()
 	c := newClientCreds(func(try int) *tls.Config {

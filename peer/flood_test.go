@@ -46,13 +46,17 @@ func TestStreamsOfAConnectionAreBounded(t *testing.T) {
 	enc := hpack.NewEncoder(&block)
 	open := func(id uint32) error {
 		block.Reset()
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", Peer_Links_FullMethodName}, {":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"},
-			{nodeKey, "me"}, {clusterKey, "c1"}, {protocolKey, "0"}, {targetKey, identity{to.ID, to.Boot}.String()}} {
+		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"},
+			{":path", Peer_Links_FullMethodName}, {":authority", "x"}, {"content-type", "application/grpc"},
+			{"te", "trailers"},
+			{nodeKey, "me"}, {clusterKey, "c1"}, {protocolKey, "0"},
+			{targetKey, identity{to.ID, to.Boot}.String()}} {
 			if err := enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 				return err
 			}
 		}
-		return framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true})
+		return framer.WriteHeaders(
+			http2.HeadersFrameParam{StreamID: id, BlockFragment: block.Bytes(), EndHeaders: true})
 	}
 	const extra = 10
 	for i := range uint32(256 + extra) {
@@ -72,7 +76,8 @@ func TestStreamsOfAConnectionAreBounded(t *testing.T) {
 			refused++
 		}
 	}
-	if err := framer.WriteRSTStream(1, http2.ErrCodeCancel); err != nil { // so that there is room for one at a time
+	// so that there is room for one at a time
+	if err := framer.WriteRSTStream(1, http2.ErrCodeCancel); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint32(5000) {

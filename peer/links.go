@@ -94,7 +94,8 @@ func (s *linkStream) forward(ctx context.Context, links []*Link) ([]Verdict, err
 	}
 	select {
 	case a := <-answer:
-		s.answers.Put(answer) // it has one answer; a caller that does not wait for it leaves the channel to the stream
+		// it has one answer; a caller that does not wait for it leaves the channel to the stream
+		s.answers.Put(answer)
 		return a.verdicts, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -188,7 +189,10 @@ func (s *linkStream) hold(p piece) {
 
 // open starts the stream but gives up after the call timeout: a stream has no
 // deadline of its own.
-func (s *linkStream) open(ctx context.Context, cancel context.CancelFunc) (grpc.BidiStreamingClient[LinkBatch, LinkAck], error) {
+func (s *linkStream) open(
+	ctx context.Context,
+	cancel context.CancelFunc,
+) (grpc.BidiStreamingClient[LinkBatch, LinkAck], error) {
 	timer := time.AfterFunc(callTimeout, cancel)
 	stream, err := s.conn.client.Links(ctx)
 	if !timer.Stop() && err == nil {
@@ -200,7 +204,11 @@ func (s *linkStream) open(ctx context.Context, cancel context.CancelFunc) (grpc.
 	return stream, nil
 }
 
-func receive(ctx context.Context, stream grpc.BidiStreamingClient[LinkBatch, LinkAck], acks chan<- ackOrErr) {
+func receive(
+	ctx context.Context,
+	stream grpc.BidiStreamingClient[LinkBatch, LinkAck],
+	acks chan<- ackOrErr,
+) {
 	for {
 		ack, err := stream.Recv()
 		select {
@@ -217,7 +225,8 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[LinkBatch, Lin
 // sendDue sends the held links that are due: a small batch waits for the answer to the
 // one before, so that batches grow with the load.
 func (s *linkStream) sendDue(stream grpc.BidiStreamingClient[LinkBatch, LinkAck]) error {
-	for len(s.held) > 0 && len(s.inFlight) < maxInFlight && (len(s.inFlight) == 0 || s.heldSize >= eagerLinks) {
+	for len(s.held) > 0 && len(s.inFlight) < maxInFlight &&
+		(len(s.inFlight) == 0 || s.heldSize >= eagerLinks) {
 		s.nextID++
 		b := batch{id: s.nextID, sent: time.Now()}
 		var links []*Link
@@ -261,7 +270,8 @@ func (s *linkStream) acknowledge(ack *LinkAck) error {
 	if ack.Error != "" {
 		err = errors.New("peer: " + s.conn.to.Addr + " refused links: " + ack.Error)
 	} else if len(ack.Verdicts) != total {
-		err = fmt.Errorf("peer: %s sent %d verdicts for %d links", s.conn.to.Addr, len(ack.Verdicts), total)
+		err = fmt.Errorf("peer: %s sent %d verdicts for %d links", s.conn.to.Addr, len(ack.Verdicts),
+			total)
 	}
 	rest := ack.Verdicts
 	for _, p := range b.pieces {

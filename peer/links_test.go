@@ -51,8 +51,10 @@ func TestBatchesGather(t *testing.T) {
 		for _, p := range s.held {
 			left += len(p.links)
 		}
-		if !slices.Equal(sent.sizes, c.want) || len(s.held) != c.left || left != s.heldSize || len(s.inFlight) != c.inFlight+len(c.want) {
-			t.Errorf("%s: sent %v, want %v; %d pieces of %d links left, want %d; %d in flight", c.what, sent.sizes, c.want, len(s.held), s.heldSize, c.left, len(s.inFlight))
+		if !slices.Equal(sent.sizes, c.want) || len(s.held) != c.left || left != s.heldSize ||
+			len(s.inFlight) != c.inFlight+len(c.want) {
+			t.Errorf("%s: sent %v, want %v; %d pieces of %d links left, want %d; %d in flight", c.what,
+				sent.sizes, c.want, len(s.held), s.heldSize, c.left, len(s.inFlight))
 		}
 	}
 }

@@ -28,7 +28,12 @@ type fakeNode struct {
 	err    error
 }
 
-func (f *fakeNode) StoreLinks(ctx context.Context, _ string, links []*Link, _ *RulesStamp) ([]Verdict, error) {
+func (f *fakeNode) StoreLinks(
+	ctx context.Context,
+	_ string,
+	links []*Link,
+	_ *RulesStamp,
+) ([]Verdict, error) {
 	f.mu.Lock()
 	hold, err := f.hold, f.err
 	f.mu.Unlock()
@@ -60,7 +65,12 @@ func (f *fakeNode) Membership(_ context.Context, from string, req *Envelope) (*E
 	return &Envelope{Payload: append([]byte(from+":"), req.Payload...)}, nil
 }
 
-func (f *fakeNode) Replicate(string, grpc.BidiStreamingServer[Envelope, Envelope]) error { return nil }
+func (f *fakeNode) Replicate(
+	string,
+	grpc.BidiStreamingServer[Envelope, Envelope],
+) error {
+	return nil
+}
 
 func (f *fakeNode) Handoff(context.Context, string, *Envelope) (*Envelope, error) {
 	return &Envelope{}, nil
@@ -111,10 +121,22 @@ func startServer(t testing.TB, n Handler, cluster string) (to Target, log *logBo
 }
 
 // serve makes a node answer on l until the test ends.
-func serve(t testing.TB, l net.Listener, n Handler, cluster, id string, boot uint64) (to Target, log *logBook) {
+func serve(
+	t testing.TB,
+	l net.Listener,
+	n Handler,
+	cluster, id string,
+	boot uint64,
+) (to Target, log *logBook) {
 	t.Helper()
 	log = &logBook{}
-	s := NewServer(ServerOptions{Self: id, Boot: boot, Cluster: func() string { return cluster }, Handler: n, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s := NewServer(ServerOptions{
+		Self:    id,
+		Boot:    boot,
+		Cluster: func() string { return cluster },
+		Handler: n,
+		Logger:  slog.New(slog.NewTextHandler(log, nil)),
+	})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -200,7 +222,9 @@ func TestStoppedPeerBlocksNobody(t *testing.T) {
 		}
 	}
 	if full < callers/2 {
-		t.Errorf("%d of %d callers with a batch each found the queue of %d full, want half of them at least", full, callers, maxPieces)
+		t.Errorf(
+			"%d of %d callers with a batch each found the queue of %d full, want half of them at least",
+			full, callers, maxPieces)
 	}
 }
 
@@ -212,7 +236,8 @@ func TestMalformedLinksAreRefusedAndLoggedOnce(t *testing.T) {
 	to, log := startServer(t, node, "c1")
 	p := newPool(t, "c1")
 	for range 5 {
-		if _, err := p.Forward(t.Context(), to, links("x")); err == nil || !strings.Contains(err.Error(), "not canonical") {
+		if _, err := p.Forward(t.Context(), to, links("x")); err == nil ||
+			!strings.Contains(err.Error(), "not canonical") {
 			t.Fatalf("error %v, want the reason", err)
 		}
 	}
@@ -253,7 +278,8 @@ func TestOtherProtocolsAreRefused(t *testing.T) {
 	p := NewPool(PoolOptions{Self: "me", Protocol: 7, Cluster: func() string { return "c1" }})
 	t.Cleanup(p.Close)
 	_, err := Call(t.Context(), p, to, &Envelope{}, PeerClient.Membership)
-	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), `protocol version "7", this node 0`) {
+	if status.Code(err) != codes.FailedPrecondition ||
+		!strings.Contains(err.Error(), `protocol version "7", this node 0`) {
 		t.Errorf("a newer caller: %v, want a refusal that names both versions", err)
 	}
 	if _, err := p.Forward(t.Context(), to, links("http://h/")); err == nil || len(node.stored) != 0 {
@@ -264,7 +290,9 @@ func TestOtherProtocolsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	unnamed := metadata.AppendToOutgoingContext(t.Context(), clusterKey, "c1", nodeKey, "old")
-	if _, err := c.client.Renew(unnamed, &RenewRequest{}); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), `version "1"`) {
+	if _, err := c.client.Renew(unnamed, &RenewRequest{}); status.Code(err) !=
+		codes.FailedPrecondition ||
+		!strings.Contains(err.Error(), `version "1"`) {
 		t.Errorf("a caller that names no version: %v, want a refusal as version 1", err)
 	}
 	log.mu.Lock()
@@ -307,7 +335,11 @@ func TestCallHasADeadline(t *testing.T) {
 	defer l.Close()
 	p := newPool(t, "c1")
 	begin := time.Now()
-	if _, err := Call(t.Context(), p, Target{ID: "node", Boot: 1, Addr: l.Addr().String()}, &RenewRequest{}, PeerClient.Renew); err == nil {
+	if _, err := Call(t.Context(), p, Target{
+		ID:   "node",
+		Boot: 1,
+		Addr: l.Addr().String(),
+	}, &RenewRequest{}, PeerClient.Renew); err == nil {
 		t.Error("a silent peer answered")
 	}
 	if took := time.Since(begin); took > 8*callTimeout {

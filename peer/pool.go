@@ -31,8 +31,9 @@ const (
 const (
 	// maxMessageBytes bounds every message in both directions.
 	maxMessageBytes = 8 << 20
-	// streamWindow and connWindow are how many bytes of a stream, and of a connection, may be on their way and not read. They
-	// are fixed: gRPC measures for others with a ping and its answer for each message of a quiet connection.
+	// streamWindow and connWindow are how many bytes of a stream, and of a connection, may be on their
+	// way and not read. They are fixed: gRPC measures for others with a ping and its answer for each
+	// message of a quiet connection.
 	streamWindow, connWindow = 1 << 20, 4 << 20
 	// callTimeout bounds a unary call whose caller set no earlier deadline.
 	callTimeout = 5 * time.Second
@@ -107,7 +108,14 @@ func NewPool(o PoolOptions) *Pool {
 	if seed == nil {
 		seed = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	return &Pool{opts: o, ctx: ctx, stop: stop, meters: newMeters(), conns: map[Target]*conn{}, seed: seed}
+	return &Pool{
+		opts:   o,
+		ctx:    ctx,
+		stop:   stop,
+		meters: newMeters(),
+		conns:  map[Target]*conn{},
+		seed:   seed,
+	}
 }
 
 // Close ends every stream and connection and waits for their goroutines.
@@ -254,11 +262,15 @@ func (c *conn) dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes),
+			grpc.MaxCallSendMsgSize(maxMessageBytes)),
 		// A stopped or cut-off peer is noticed within 15 s even when nothing is sent.
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
+		grpc.WithKeepaliveParams(
+			keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.WithConnectParams(
+			grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}),
+		grpc.WithContextDialer(
+			func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
 		grpc.WithUnaryInterceptor(c.unary),
 		grpc.WithStreamInterceptor(c.stream),
 		grpc.WithInitialWindowSize(streamWindow),
@@ -269,7 +281,8 @@ func (c *conn) dialOptions() []grpc.DialOption {
 // outgoing adds what every call carries.
 func (c *conn) outgoing(ctx context.Context) context.Context {
 	o := &c.pool.opts
-	return metadata.AppendToOutgoingContext(ctx, clusterKey, o.Cluster(), nodeKey, o.Self, protocolKey, strconv.Itoa(o.Protocol),
+	return metadata.AppendToOutgoingContext(ctx, clusterKey, o.Cluster(), nodeKey, o.Self, protocolKey,
+		strconv.Itoa(o.Protocol),
 		targetKey, identity{c.to.ID, c.to.Boot}.String())
 }
 
@@ -279,13 +292,24 @@ func (c *conn) outgoing(ctx context.Context) context.Context {
 //
 //	reply, err := peer.Call(ctx, pool, to, req, peer.PeerClient.Renew)
 func Call[Req, Reply any](ctx context.Context, p *Pool, to Target, req *Req,
-	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error)) (*Reply, error) {
+	method func(
+		PeerClient,
+		context.Context,
+		*Req,
+		...grpc.CallOption,
+	) (*Reply, error)) (*Reply, error) {
 	return CallWithin(ctx, callTimeout, p, to, req, method)
 }
 
 // CallWithin is Call with another deadline, for an answer that waits for something.
-func CallWithin[Req, Reply any](ctx context.Context, patience time.Duration, p *Pool, to Target, req *Req,
-	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error)) (*Reply, error) {
+func CallWithin[Req, Reply any](
+	ctx context.Context,
+	patience time.Duration,
+	p *Pool,
+	to Target,
+	req *Req,
+	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error),
+) (*Reply, error) {
 	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
@@ -297,7 +321,10 @@ func CallWithin[Req, Reply any](ctx context.Context, patience time.Duration, p *
 
 // Replicate opens a stream of a replica's copies. It ends with ctx. The first message
 // that comes back shows whether the target is at the other end.
-func (p *Pool) Replicate(ctx context.Context, to Target) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
+func (p *Pool) Replicate(
+	ctx context.Context,
+	to Target,
+) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
 	c, err := p.conn(to)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func TestProbe(t *testing.T) {
 			}
 		}()
 		err = peer.Probe(t.Context(), l.Addr().String(), nil)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		_ = l.Close()

@@ -63,7 +63,8 @@ type Handler interface {
 	Addresses(ctx context.Context, from string, req *AddressBatch) (*AddressBatch, error)
 	// Workers leases URLs of this node to a worker, or takes its results.
 	Workers(ctx context.Context, from string, req *Envelope) (*Envelope, error)
-	// Part answers with what a page asks for that another node shows to a browser, once it was fetched.
+	// Part answers with what a page asks for that another node shows to a browser, once it was
+	// fetched.
 	Part(ctx context.Context, from string, req *PartRequest) (*PartReply, error)
 }
 
@@ -98,7 +99,12 @@ type Server struct {
 
 // NewServer returns a server that Serve starts.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{opts: o, self: identity{o.Self, o.Boot}, log: door.NewLog(o.Logger), warned: map[string]bool{}}
+	s := &Server{
+		opts:   o,
+		self:   identity{o.Self, o.Boot},
+		log:    door.NewLog(o.Logger),
+		warned: map[string]bool{},
+	}
 	creds := newCreds(o.TLS, s.log)
 	s.open = creds.open
 	opts := []grpc.ServerOption{
@@ -109,8 +115,12 @@ func NewServer(o ServerOptions) *Server {
 		grpc.MaxConcurrentStreams(256),
 		grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(5 * time.Second),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(
+			keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time:    10 * time.Second,
+			Timeout: 5 * time.Second,
+		}),
 		grpc.UnaryInterceptor(s.checkUnary),
 		grpc.StreamInterceptor(s.checkStream),
 		grpc.InitialWindowSize(streamWindow),
@@ -150,7 +160,8 @@ func (s *Server) warnOnce(from, what string, err error) {
 	}
 	s.mu.Unlock()
 	if !seen {
-		s.log.Warn("refused a peer's message; further ones of this kind are not logged", "peer", from, "call", what, "error", err)
+		s.log.Warn("refused a peer's message; further ones of this kind are not logged", "peer", from,
+			"call", what, "error", err)
 	}
 }
 
@@ -167,13 +178,18 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 		s.warnOnce("unknown", method, err)
 		return "", err
 	}
-	if theirs := cmp.Or(first(md, protocolKey), firstProtocol); theirs != strconv.Itoa(s.opts.Protocol) {
-		err := status.Errorf(codes.FailedPrecondition, "the caller speaks protocol version %.20q, this node %d: run the same release on all nodes", theirs, s.opts.Protocol)
+	if theirs := cmp.Or(first(md, protocolKey), firstProtocol); theirs !=
+		strconv.Itoa(s.opts.Protocol) {
+		err := status.Errorf(codes.FailedPrecondition,
+			"the caller speaks protocol version %.20q, this node %d: run the same release on all nodes",
+			theirs, s.opts.Protocol)
 		s.warnOnce(from, protocolKey, err)
 		return "", err
 	}
-	if own := s.opts.Cluster(); (own == "" || cluster != own) && method != Peer_Membership_FullMethodName {
-		err := status.Errorf(codes.FailedPrecondition, "the caller is of cluster %.40q, this node of %q", cluster, own)
+	if own := s.opts.Cluster(); (own == "" || cluster != own) &&
+		method != Peer_Membership_FullMethodName {
+		err := status.Errorf(codes.FailedPrecondition, "the caller is of cluster %.40q, this node of %q",
+			cluster, own)
 		if own != "" { // a joining node gets calls of members a moment before its first view
 			s.warnOnce(from, method, err)
 		}
@@ -195,7 +211,12 @@ func first(md metadata.MD, key string) string {
 
 type fromKey struct{}
 
-func (s *Server) checkUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (s *Server) checkUnary(
+	ctx context.Context,
+	req any,
+	info *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler,
+) (any, error) {
 	from, err := s.sender(ctx, info.FullMethod)
 	if err != nil {
 		return nil, err
@@ -214,7 +235,12 @@ type checkedStream struct {
 
 func (c checkedStream) Context() context.Context { return c.ctx }
 
-func (s *Server) checkStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (s *Server) checkStream(
+	srv any,
+	ss grpc.ServerStream,
+	info *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
 	from, err := s.sender(ss.Context(), info.FullMethod)
 	if err != nil {
 		return err
@@ -253,7 +279,8 @@ func (v service) Links(stream grpc.BidiStreamingServer[LinkBatch, LinkAck]) erro
 		}
 		ack := &LinkAck{Id: b.Id}
 		if len(b.Links) > MaxBatchLinks {
-			return status.Errorf(codes.InvalidArgument, "%d links in one batch, %d are allowed", len(b.Links), MaxBatchLinks)
+			return status.Errorf(codes.InvalidArgument, "%d links in one batch, %d are allowed",
+				len(b.Links), MaxBatchLinks)
 		}
 		verdicts, err := v.handler().StoreLinks(ctx, from(ctx), b.Links, b.Rules)
 		if err != nil {

@@ -35,14 +35,19 @@ var _ encoding.CodecV2 = rawCodec{}
 // with which the stream ends.
 func rawBatch(t *testing.T, to Target, head []string, message []byte) error {
 	t.Helper()
-	cc, err := grpc.NewClient("passthrough:///"+to.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
+	cc, err := grpc.NewClient("passthrough:///"+to.Addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cc.Close()
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{nodeKey, "me", clusterKey, "c1", protocolKey, "0", targetKey, identity{to.ID, to.Boot}.String()}, head...)...), 10*time.Second)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{
+		nodeKey, "me", clusterKey, "c1", protocolKey, "0", targetKey,
+		identity{to.ID, to.Boot}.String()}, head...)...), 10*time.Second)
 	defer cancel()
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, Peer_Links_FullMethodName)
+	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		Peer_Links_FullMethodName)
 	if err != nil {
 		return err
 	}
@@ -53,7 +58,8 @@ func rawBatch(t *testing.T, to Target, head []string, message []byte) error {
 
 // links of the wire: so many empty ones.
 func emptyLinks(n int) []byte {
-	return bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nil), n)
+	return bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nil),
+		n)
 }
 
 // TestDoorOfCalls is what a member's bytes must look like before anybody looks at what
@@ -76,7 +82,8 @@ func TestDoorOfCalls(t *testing.T) {
 		{"ten million links", nil, emptyLinks(10_000_000), codes.ResourceExhausted, "larger than max"},
 		{"half a field", nil, []byte{0x12, 0xff}, codes.Internal, "broken"},
 		{"noise", nil, bytes.Repeat([]byte{0xff}, 1000), codes.Internal, "broken"},
-		{"a long name", []string{nodeKey, strings.Repeat("x", 65)}, emptyLinks(1), codes.OK, ""}, // the first name counts
+		// the first name counts
+		{"a long name", []string{nodeKey, strings.Repeat("x", 65)}, emptyLinks(1), codes.OK, ""},
 		{"a large head", []string{"x", strings.Repeat("x", 2*maxHeaderBytes)}, emptyLinks(1), codes.Internal, "header list size"},
 		{"another cluster's", []string{clusterKey, "c2"}, emptyLinks(1), codes.OK, ""}, // likewise
 	} {
@@ -104,24 +111,49 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte{0x12, 0xff})
 	f.Add(bytes.Repeat([]byte{0x0b}, 200)) // groups in groups
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
-	full, err := proto.Marshal(&RenewRequest{View: 1, Boot: 2, Rules: &RulesStamp{CrawlVersion: 3, CrawlBy: "x"}, Block: []byte("{}"), Held: []byte{1}})
+	full, err := proto.Marshal(&RenewRequest{
+		View:  1,
+		Boot:  2,
+		Rules: &RulesStamp{CrawlVersion: 3, CrawlBy: "x"},
+		Block: []byte("{}"),
+		Held:  []byte{1},
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(full)
 	for _, m := range []proto.Message{
-		&LinkBatch{Id: 7, Rules: &RulesStamp{CrawlVersion: 3, CrawlBy: "x"}, Links: []*Link{{}, {Url: "http://a.test/", Partition: 5, Depth: 1, Band: 2, Hops: 3, Via: 4,
-			Again: true, Suspicious: true, ClaimedNs: -1, From: "http://b.test/", Anchor: "é"}}},
-		&ContentBatch{Wait: true, Questions: []*ContentQuestion{{}, {Url: "http://a.test/", Digest: make([]byte, 20), Partition: 5, Simhash: 1 << 63}},
-			Notes: []*ContentNote{{}, {Url: "http://a.test/", Digest: make([]byte, 20), Partition: 5, Record: make([]byte, 16), FetchedAtNs: 9}}},
-		&ContentReply{Answers: []*ContentAnswer{{}, {Verdict: 2, Record: make([]byte, 16), Url: "http://a.test/", FetchedAtNs: 9, NearUrl: "http://b.test/", NearDistance: 3}}},
+		&LinkBatch{
+			Id:    7,
+			Rules: &RulesStamp{CrawlVersion: 3, CrawlBy: "x"},
+			Links: []*Link{{}, {Url: "http://a.test/", Partition: 5, Depth: 1, Band: 2, Hops: 3, Via: 4,
+				Again: true, Suspicious: true, ClaimedNs: -1, From: "http://b.test/", Anchor: "é"}},
+		},
+		&ContentBatch{Wait: true, Questions: []*ContentQuestion{{},
+			{Url: "http://a.test/", Digest: make([]byte, 20), Partition: 5, Simhash: 1 << 63}},
+			Notes: []*ContentNote{{}, {
+				Url:         "http://a.test/",
+				Digest:      make([]byte, 20),
+				Partition:   5,
+				Record:      make([]byte, 16),
+				FetchedAtNs: 9,
+			}}},
+		&ContentReply{Answers: []*ContentAnswer{{}, {
+			Verdict:      2,
+			Record:       make([]byte, 16),
+			Url:          "http://a.test/",
+			FetchedAtNs:  9,
+			NearUrl:      "http://b.test/",
+			NearDistance: 3,
+		}}},
 	} {
 		raw, err := proto.Marshal(m)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(raw)
-		f.Add(append(raw, raw...))                                         // the second has the last word in fields that are not repeated
+		// the second has the last word in fields that are not repeated
+		f.Add(append(raw, raw...))
 		f.Add(append(raw, 0x78, 0x01))                                     // a field of a later release
 		f.Add(raw[:len(raw)-1])                                            // cut
 		f.Add(bytes.ToUpper(raw))                                          // of other types, or broken
@@ -129,8 +161,10 @@ func FuzzMessages(f *testing.F) {
 	}
 	codec := newBoundedCodec()
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, into := range []proto.Message{&Envelope{}, &LinkBatch{}, &LinkAck{}, &RenewRequest{}, &RenewReply{}, &CrawlRequest{}, &CrawlReply{}, &PermitRequest{},
-			&IdleRequest{}, &IdleReply{}, &RobotsRequest{}, &RobotsReply{}, &PartitionsReply{}, &ContentBatch{}, &ContentReply{}, &AddressBatch{}} {
+		for _, into := range []proto.Message{&Envelope{}, &LinkBatch{}, &LinkAck{}, &RenewRequest{},
+			&RenewReply{}, &CrawlRequest{}, &CrawlReply{}, &PermitRequest{},
+			&IdleRequest{}, &IdleReply{}, &RobotsRequest{}, &RobotsReply{}, &PartitionsReply{},
+			&ContentBatch{}, &ContentReply{}, &AddressBatch{}} {
 			own := into.ProtoReflect().New().Interface()
 			err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(bytes.Clone(raw))}, into)
 			if usual := proto.Unmarshal(raw, own); err == nil && (usual != nil || !proto.Equal(into, own)) {

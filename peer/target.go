@@ -68,9 +68,11 @@ type otherNode struct {
 
 func (e *otherNode) Error() string {
 	if e.answered.id == e.to.ID {
-		return fmt.Sprintf("peer: boot %d of %s answers at %s, the call is for boot %d", e.answered.boot, e.to.ID, e.to.Addr, e.to.Boot)
+		return fmt.Sprintf("peer: boot %d of %s answers at %s, the call is for boot %d", e.answered.boot,
+			e.to.ID, e.to.Addr, e.to.Boot)
 	}
-	return fmt.Sprintf("peer: %s is the address of %s, but %q answers there", e.to.Addr, e.to.ID, e.answered.id)
+	return fmt.Sprintf("peer: %s is the address of %s, but %q answers there", e.to.Addr, e.to.ID,
+		e.answered.id)
 }
 
 // GRPCStatus makes it an error like that of a node that does not answer: nothing is
@@ -86,7 +88,9 @@ func (s *Server) identify(md metadata.MD, method, from string) error {
 	if s.self.meant(to, method) {
 		return nil
 	}
-	err := status.Errorf(codes.FailedPrecondition, "the call is for boot %d of node %.64q, this is boot %d of %q", to.boot, to.id, s.self.boot, s.self.id)
+	err := status.Errorf(codes.FailedPrecondition,
+		"the call is for boot %d of node %.64q, this is boot %d of %q", to.boot, to.id, s.self.boot,
+		s.self.id)
 	if to.id != s.self.id { // another boot of this id is common: one of the two was restarted
 		s.warnOnce(from, targetKey, err)
 	}
@@ -94,15 +98,30 @@ func (s *Server) identify(md metadata.MD, method, from string) error {
 }
 
 // unary is the client's interceptor of calls.
-func (c *conn) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (c *conn) unary(
+	ctx context.Context,
+	method string,
+	req, reply any,
+	cc *grpc.ClientConn,
+	invoke grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
 	var header metadata.MD
 	var at grpcpeer.Peer
-	err := invoke(ctx, method, req, reply, cc, append(opts, grpc.Header(&header), grpc.Peer(&at), c.pool.meters[method].option)...)
+	err := invoke(ctx, method, req, reply, cc,
+		append(opts, grpc.Header(&header), grpc.Peer(&at), c.pool.meters[method].option)...)
 	return c.verify(method, header, &at, err)
 }
 
 // stream is the client's interceptor of streams.
-func (c *conn) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *conn) stream(
+	ctx context.Context,
+	desc *grpc.StreamDesc,
+	cc *grpc.ClientConn,
+	method string,
+	open grpc.Streamer,
+	opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	s, err := open(ctx, desc, cc, method, append(opts, c.pool.meters[method].option)...)
 	if err != nil {
 		return nil, err

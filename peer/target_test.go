@@ -55,7 +55,12 @@ func (e *everything) counted() int {
 	return e.calls
 }
 
-func (e *everything) StoreLinks(ctx context.Context, from string, links []*Link, rules *RulesStamp) ([]Verdict, error) {
+func (e *everything) StoreLinks(
+	ctx context.Context,
+	from string,
+	links []*Link,
+	rules *RulesStamp,
+) ([]Verdict, error) {
 	e.count()
 	return e.fakeNode.StoreLinks(ctx, from, links, rules)
 }
@@ -65,12 +70,20 @@ func (e *everything) Handoff(ctx context.Context, from string, req *Envelope) (*
 	return e.fakeNode.Handoff(ctx, from, req)
 }
 
-func (e *everything) Renew(ctx context.Context, from string, req *RenewRequest) (*RenewReply, error) {
+func (e *everything) Renew(
+	ctx context.Context,
+	from string,
+	req *RenewRequest,
+) (*RenewReply, error) {
 	e.count()
 	return e.fakeNode.Renew(ctx, from, req)
 }
 
-func (e *everything) Membership(ctx context.Context, from string, req *Envelope) (*Envelope, error) {
+func (e *everything) Membership(
+	ctx context.Context,
+	from string,
+	req *Envelope,
+) (*Envelope, error) {
 	e.count()
 	return e.fakeNode.Membership(ctx, from, req)
 }
@@ -114,7 +127,8 @@ var waysToAsk = map[string]func(context.Context, *Pool, Target) error{
 		if err != nil {
 			return err
 		}
-		if err := s.Send(&Envelope{Payload: []byte("a mutation")}); err != nil && !errors.Is(err, io.EOF) {
+		if err := s.Send(&Envelope{Payload: []byte("a mutation")}); err != nil &&
+			!errors.Is(err, io.EOF) {
 			return err
 		}
 		_, err = s.Recv()
@@ -207,7 +221,12 @@ func (careless) Renew(context.Context, *RenewRequest) (*RenewReply, error) {
 
 func (careless) Handoff(context.Context, *Envelope) (*Envelope, error) { return &Envelope{}, nil }
 
-func (careless) Membership(context.Context, *Envelope) (*Envelope, error) { return &Envelope{}, nil }
+func (careless) Membership(
+	context.Context,
+	*Envelope,
+) (*Envelope, error) {
+	return &Envelope{}, nil
+}
 
 func (careless) Links(s grpc.BidiStreamingServer[LinkBatch, LinkAck]) error {
 	for {
@@ -292,7 +311,8 @@ func TestEarlierBootIsLeft(t *testing.T) {
 	p := NewPool(PoolOptions{Self: "b", Cluster: func() string { return "c1" }, Dial: dns.dial})
 	t.Cleanup(p.Close)
 	renew := func() error {
-		_, err := Call(t.Context(), p, Target{ID: "a", Boot: 2, Addr: "a"}, &RenewRequest{}, PeerClient.Renew)
+		_, err := Call(t.Context(), p, Target{ID: "a", Boot: 2, Addr: "a"}, &RenewRequest{},
+			PeerClient.Renew)
 		return err
 	}
 	if err := renew(); err == nil {
@@ -307,14 +327,28 @@ func TestEarlierBootIsLeft(t *testing.T) {
 func TestEndIsToldOfWhoAnswered(t *testing.T) {
 	t.Parallel()
 	l := listen(t)
-	s := NewServer(ServerOptions{Self: "a", Boot: 8, Cluster: func() string { return "c1" }, Handler: &everything{}})
+	s := NewServer(ServerOptions{
+		Self:    "a",
+		Boot:    8,
+		Cluster: func() string { return "c1" },
+		Handler: &everything{},
+	})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	dns := &names{leads: map[string]string{"a": l.Addr().String()}}
 	ended := make(chan Target, 10)
-	p := NewPool(PoolOptions{Self: "b", Cluster: func() string { return "c1" }, Dial: dns.dial, Ended: func(was Target) { ended <- was }})
+	p := NewPool(PoolOptions{
+		Self:    "b",
+		Cluster: func() string { return "c1" },
+		Dial:    dns.dial,
+		Ended:   func(was Target) { ended <- was },
+	})
 	t.Cleanup(p.Close)
-	if _, err := Call(t.Context(), p, Target{ID: "a", Boot: 7, Addr: "a"}, &Envelope{}, PeerClient.Membership); err != nil {
+	if _, err := Call(t.Context(), p, Target{
+		ID:   "a",
+		Boot: 7,
+		Addr: "a",
+	}, &Envelope{}, PeerClient.Membership); err != nil {
 		t.Fatal(err)
 	}
 	s.Stop()

@@ -62,7 +62,10 @@ func newMeters() meters {
 func (p *Pool) Traffic() map[string]Traffic {
 	all := make(map[string]Traffic, len(p.meters))
 	for name, m := range p.meters {
-		all[name[strings.LastIndexByte(name, '/')+1:]] = Traffic{Calls: m.calls.Load(), Bytes: m.bytes.Load()}
+		all[name[strings.LastIndexByte(name, '/')+1:]] = Traffic{
+			Calls: m.calls.Load(),
+			Bytes: m.bytes.Load(),
+		}
 	}
 	return all
 }

@@ -2,7 +2,8 @@ package peer
 
 import "testing"
 
-// TestTrafficHasEveryMethod asks a new pool: each method of the service is there, and none has carried anything.
+// TestTrafficHasEveryMethod asks a new pool: each method of the service is there, and none has
+// carried anything.
 func TestTrafficHasEveryMethod(t *testing.T) {
 	t.Parallel()
 	p := NewPool(PoolOptions{Self: "a", Cluster: func() string { return "c" }})

@@ -8,12 +8,13 @@ import (
 	"crawlnode/web/scope"
 )
 
-// TestAgentFollowsTheUserAgent: robots.txt, X-Robots-Tag and robots meta elements address the crawl by
-// the product token of its user agent, or by --robots-agent (RFC 9309, section 2.2.1), and nobody
-// else by theirs.
+// TestAgentFollowsTheUserAgent: robots.txt, X-Robots-Tag and robots meta elements address the crawl
+// by the product token of its user agent, or by --robots-agent (RFC 9309, section 2.2.1), and
+// nobody else by theirs.
 func TestAgentFollowsTheUserAgent(t *testing.T) {
 	t.Parallel()
-	const file = "user-agent: FieldBot\ndisallow: /field\nuser-agent: crawlnode\ndisallow: /crawlnode\nuser-agent: *\ndisallow: /any\n"
+	const file = "user-agent: FieldBot\ndisallow: /field\nuser-agent: crawlnode\n" +
+		"disallow: /crawlnode\nuser-agent: *\ndisallow: /any\n"
 	for name, tc := range map[string]struct {
 		userAgent, robotsAgent string
 		forbidden              string // the one path that is forbidden
@@ -30,11 +31,17 @@ func TestAgentFollowsTheUserAgent(t *testing.T) {
 			b.rules.Settings.UserAgent, b.rules.Settings.RobotsAgent = tc.userAgent, tc.robotsAgent
 			b.serve("http://a.test"+path, 200, "", "x")
 			b.visit("http://a.test"+path, func(v *crawl.Visit) {
-				v.Robots = &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsRules, Body: []byte(file), Expires: time.Now().Add(time.Hour)}
+				v.Robots = &crawl.Robots{
+					Origin:  "http://a.test",
+					Verdict: crawl.RobotsRules,
+					Body:    []byte(file),
+					Expires: time.Now().Add(time.Hour),
+				}
 			})
 			_, o := b.one()
 			if refused := o.Kind == crawl.Refused; refused != (path == tc.forbidden) {
-				t.Errorf("%s: %s: %v (%s), want %s alone to be forbidden", name, path, o.Kind, o.Reason, tc.forbidden)
+				t.Errorf("%s: %s: %v (%s), want %s alone to be forbidden", name, path, o.Kind, o.Reason,
+					tc.forbidden)
 			}
 		}
 	}

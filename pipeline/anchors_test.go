@@ -7,10 +7,13 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestLinksCarryTheirTextsForTheIndex: with an index the links of a page have their texts, bounded; without one none has.
+// TestLinksCarryTheirTextsForTheIndex: with an index the links of a page have their texts, bounded;
+// without one none has.
 func TestLinksCarryTheirTextsForTheIndex(t *testing.T) {
 	t.Parallel()
-	page := `<a href="/x">the  <b>value</b> log</a> <a href="/y"><img src="/z.png"></a> <a href="/long">` + strings.Repeat("é", 100) + `</a><link rel="next" href="/w">`
+	page :=
+		`<a href="/x">the  <b>value</b> log</a> <a href="/y"><img src="/z.png"></a> <a href="/long">` +
+			strings.Repeat("é", 100) + `</a><link rel="next" href="/w">`
 	for _, on := range []bool{false, true} {
 		want := map[string]string{"/x": "", "/y": "", "/long": "", "/w": ""}
 		if on {

@@ -11,9 +11,9 @@ import (
 )
 
 // This file is about assets: parts of pages that are fetched with them although the scope does not
-// include them. The mark is crawl.ViaAsset, which goes with a URL to other nodes and to the disk. It
-// leads on from an asset in two ways only, to the target of its redirect and from a style sheet to
-// what it refers to; Hops counts both, so a chain of them ends.
+// include them. The mark is crawl.ViaAsset, which goes with a URL to other nodes and to the disk.
+// It leads on from an asset in two ways only, to the target of its redirect and from a style sheet
+// to what it refers to; Hops counts both, so a chain of them ends.
 
 // asset takes a part of the page, unless the policy leaves it out. A refused one is not marked as
 // seen: the page may link to it as well.
@@ -25,12 +25,13 @@ func (f *linkCollector) asset(u urlnorm.URL, depth, hops int) {
 	case f.rules.Settings.AssetPolicy() == crawl.AssetsSameHost && u.Host() != f.v.Item.URL.Host():
 		f.skip(u, crawl.ViaAsset, crawl.SkipOutOfScope)
 	case f.first(u):
-		f.admit(crawl.Target{URL: u, Depth: depth, Hops: hops, Via: crawl.ViaAsset}, f.rules.Scope.DecideAsset(u), 0)
+		f.admit(crawl.Target{URL: u, Depth: depth, Hops: hops, Via: crawl.ViaAsset},
+			f.rules.Scope.DecideAsset(u), 0)
 	}
 }
 
-// isForeign reports whether the answer is an asset that is out of scope: whatever it is, its links are
-// not followed. An asset in scope is a page like any other if it turns out to be one.
+// isForeign reports whether the answer is an asset that is out of scope: whatever it is, its links
+// are not followed. An asset in scope is a page like any other if it turns out to be one.
 func (f *linkCollector) isForeign() bool {
 	item := &f.v.Item
 	if item.Via != crawl.ViaAsset {
@@ -40,8 +41,8 @@ func (f *linkCollector) isForeign() bool {
 	return !f.rules.Scope.Decide(item.URL, ScopeDepth(&t), f.rules.Seeds).Admit
 }
 
-// sheet takes what a style sheet refers to: pictures, fonts, other style sheets. They count as parts
-// of the page that the sheet belongs to.
+// sheet takes what a style sheet refers to: pictures, fonts, other style sheets. They count as
+// parts of the page that the sheet belongs to.
 func (f *linkCollector) sheet(resp *fetcher.Response) {
 	if !f.rules.Settings.Assets {
 		return
@@ -76,8 +77,8 @@ func (f *linkCollector) hiddenParts(body []byte, doc *htmlparse.Document) {
 	}
 }
 
-// decideItem decides about a queued URL by the rules as they are now. Which page an asset is part of is not
-// known any more: with AssetsSameHost it must be on a host with pages in scope.
+// decideItem decides about a queued URL by the rules as they are now. Which page an asset is part
+// of is not known any more: with AssetsSameHost it must be on a host with pages in scope.
 func decideItem(item *crawl.Item, rules *Rules) scope.Verdict {
 	t := crawl.Target{Depth: item.Depth, Via: item.Via}
 	v := rules.Scope.Decide(item.URL, ScopeDepth(&t), rules.Seeds)

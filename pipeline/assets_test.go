@@ -11,7 +11,8 @@ import (
 func assetsBench(t *testing.T, policy crawl.AssetPolicy, o scope.Options) *bench {
 	t.Helper()
 	b := newBench(t, o)
-	b.rules.Settings.Assets, b.rules.Settings.AssetsSameHost = policy != crawl.AssetsOff, policy == crawl.AssetsSameHost
+	b.rules.Settings.Assets, b.rules.Settings.AssetsSameHost = policy != crawl.AssetsOff,
+		policy == crawl.AssetsSameHost
 	return b
 }
 
@@ -28,10 +29,16 @@ func TestAssets(t *testing.T) {
 		outside int64
 	}{
 		{crawl.AssetsOff, nil, 1},
-		{crawl.AssetsSameHost, []string{"http://a.test/i.ico asset d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/2.png asset d3 h0 b3",
-			"http://a.test/3.png asset d3 h0 b3", "http://a.test/u.svg asset d3 h0 b3", "http://a.test/bg.png asset d3 h0 b3"}, 6},
-		{crawl.AssetsAny, []string{"http://cdn.test/s.css asset d3 h0 b3", "http://a.test/i.ico asset d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://cdn.test/1.png asset d3 h0 b3", "http://a.test/2.png asset d3 h0 b3",
-			"http://cdn.test/i.css asset d3 h0 b3", "http://a.test/3.png asset d3 h0 b3", "http://cdn.test/4.png asset d3 h0 b3", "http://a.test/u.svg asset d3 h0 b3", "http://a.test/bg.png asset d3 h0 b3"}, 2},
+		{crawl.AssetsSameHost, []string{"http://a.test/i.ico asset d3 h0 b3",
+			"http://a.test/2 link d3 h0 b3", "http://a.test/2.png asset d3 h0 b3",
+			"http://a.test/3.png asset d3 h0 b3", "http://a.test/u.svg asset d3 h0 b3",
+			"http://a.test/bg.png asset d3 h0 b3"}, 6},
+		{crawl.AssetsAny, []string{"http://cdn.test/s.css asset d3 h0 b3",
+			"http://a.test/i.ico asset d3 h0 b3", "http://a.test/2 link d3 h0 b3",
+			"http://cdn.test/1.png asset d3 h0 b3", "http://a.test/2.png asset d3 h0 b3",
+			"http://cdn.test/i.css asset d3 h0 b3", "http://a.test/3.png asset d3 h0 b3",
+			"http://cdn.test/4.png asset d3 h0 b3", "http://a.test/u.svg asset d3 h0 b3",
+			"http://a.test/bg.png asset d3 h0 b3"}, 2},
 	} {
 		b := assetsBench(t, c.policy, scope.Options{Exclude: []string{"*/zip.js"}})
 		b.serve("http://a.test/", 200, "", page)
@@ -62,22 +69,29 @@ func TestFromAssets(t *testing.T) {
 		want                    []string
 	}{
 		{"a page that poses as an image", "http://cdn.test/p", "", links, 200, 0, crawl.AssetsAny, nil},
-		{"a page in scope", "http://a.test/p", "", links, 200, 0, crawl.AssetsAny, []string{"http://a.test/9 link d3 h0 b3", "http://a.test/8.png asset d3 h0 b3"}},
-		{"a sheet", "http://cdn.test/s.css", "Content-Type: text/css", `@import "t.css";a{b:url(http://d.test/1.png)}`, 200, 0, crawl.AssetsAny,
+		{"a page in scope", "http://a.test/p", "", links, 200, 0, crawl.AssetsAny,
+			[]string{"http://a.test/9 link d3 h0 b3", "http://a.test/8.png asset d3 h0 b3"}},
+		{"a sheet", "http://cdn.test/s.css", "Content-Type: text/css",
+			`@import "t.css";a{b:url(http://d.test/1.png)}`, 200, 0, crawl.AssetsAny,
 			[]string{"http://cdn.test/t.css asset d2 h1 b2", "http://d.test/1.png asset d2 h1 b2"}},
-		{"a sheet on the page's host", "http://a.test/s.css", "Content-Type: text/css", `@import "t.css";a{b:url(http://d.test/1.png)}`, 200, 0, crawl.AssetsSameHost,
+		{"a sheet on the page's host", "http://a.test/s.css", "Content-Type: text/css",
+			`@import "t.css";a{b:url(http://d.test/1.png)}`, 200, 0, crawl.AssetsSameHost,
 			[]string{"http://a.test/t.css asset d2 h1 b2"}},
 		{"the last sheet of a chain", "http://cdn.test/s.css", "Content-Type: text/css", `@import "t.css"`, 200, maxHops, crawl.AssetsAny, nil},
 		{"a sheet that nobody wants", "http://a.test/s.css", "Content-Type: text/css", `@import "t.css"`, 200, 0, crawl.AssetsOff, nil},
-		{"a sheet that forbids it", "http://cdn.test/s.css", "Content-Type: text/css\nX-Robots-Tag: nofollow", `@import "t.css"`, 200, 0, crawl.AssetsAny, nil},
+		{"a sheet that forbids it", "http://cdn.test/s.css",
+			"Content-Type: text/css\nX-Robots-Tag: nofollow", `@import "t.css"`, 200, 0, crawl.AssetsAny,
+			nil},
 		{"a redirect", "http://cdn.test/1", "Location: http://e.test/2", "", 302, 3, crawl.AssetsAny, []string{"http://e.test/2 asset d2 h4 b2"}},
 		{"the last redirect", "http://cdn.test/1", "Location: http://e.test/2", "", 302, maxHops, crawl.AssetsAny, nil},
 		{"a redirect to another host", "http://a.test/1", "Location: http://e.test/2", "", 302, 0, crawl.AssetsSameHost, nil},
-		{"a redirect after a change of policy", "http://a.test/1", "Location: http://a.test/2", "", 302, 0, crawl.AssetsOff, []string{"http://a.test/2 redirect d2 h1 b2"}},
+		{"a redirect after a change of policy", "http://a.test/1", "Location: http://a.test/2", "", 302,
+			0, crawl.AssetsOff, []string{"http://a.test/2 redirect d2 h1 b2"}},
 	} {
 		b := assetsBench(t, c.policy, scope.Options{})
 		b.serve(c.url, c.status, c.header, c.body)
-		b.visit(c.url, func(v *crawl.Visit) { v.Item.Depth, v.Item.Hops, v.Item.Via = 2, c.hops, crawl.ViaAsset })
+		b.visit(c.url,
+			func(v *crawl.Visit) { v.Item.Depth, v.Item.Hops, v.Item.Via = 2, c.hops, crawl.ViaAsset })
 		_, o := b.one()
 		t.Log(c.name)
 		wantTargets(t, o.Targets, c.want...)
@@ -92,12 +106,15 @@ func TestAssetsAreJudgedAgain(t *testing.T) {
 		policy crawl.AssetPolicy
 		out    bool
 	}{
-		{"http://cdn.test/1.png", crawl.AssetsAny, false}, {"http://cdn.test/1.png", crawl.AssetsSameHost, true}, {"http://cdn.test/1.png", crawl.AssetsOff, true},
-		{"http://a.test/docs/1.png", crawl.AssetsOff, false}, {"http://a.test/1.png", crawl.AssetsOff, true}, {"http://a.test/1.png", crawl.AssetsSameHost, false},
+		{"http://cdn.test/1.png", crawl.AssetsAny, false}, {"http://cdn.test/1.png", crawl.AssetsSameHost,
+			true}, {"http://cdn.test/1.png", crawl.AssetsOff, true},
+		{"http://a.test/docs/1.png", crawl.AssetsOff, false}, {"http://a.test/1.png", crawl.AssetsOff,
+			true}, {"http://a.test/1.png", crawl.AssetsSameHost, false},
 		{"http://cdn.test/no/1.png", crawl.AssetsAny, true},
 	} {
 		b := assetsBench(t, c.policy, scope.Options{Mode: "prefix", Exclude: []string{"*/no/*"}})
-		b.rules.Seeds, b.rules.Rejudge = scope.NewSeeds([]string{b.rules.Scope.EntryOf(url(t, "http://a.test/docs/"))}), true
+		b.rules.Seeds, b.rules.Rejudge =
+			scope.NewSeeds([]string{b.rules.Scope.EntryOf(url(t, "http://a.test/docs/"))}), true
 		b.serve(c.url, 200, "Content-Type: image/png", "x")
 		b.visit(c.url, func(v *crawl.Visit) { v.Item.Via = crawl.ViaAsset })
 		if _, o := b.one(); (o.Kind == crawl.Refused) != c.out {

@@ -82,7 +82,8 @@ func newBacklog(most, parsers int) *backlog {
 	return b
 }
 
-// wait blocks while too many pages wait, until ctx ends. A caller that cancels ctx must call wakeAll.
+// wait blocks while too many pages wait, until ctx ends. A caller that cancels ctx must call
+// wakeAll.
 func (b *backlog) wait(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,14 +192,21 @@ func (b *backlog) take(d *reading) parseSlot {
 // parsed ends what parse began, for a page of so many bytes. It returns for how long pages of other
 // domains were kept from the parser. A heavy page keeps them from its processor whether or not one
 // waits in line, and counts as at least heavyPage.
-func (b *backlog) parsed(domain string, p parseSlot, now time.Time, took time.Duration, size int) (kept time.Duration) {
+func (b *backlog) parsed(
+	domain string,
+	p parseSlot,
+	now time.Time,
+	took time.Duration,
+	size int,
+) (kept time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.domains[domain]
 	d.had += took
 	before := b.pages
 	heavy := took >= heavyPage || took >= heavyPage/5 && size >= largePage
-	d.known, d.heavy = true, heavy && !b.alone(domain, now) // a page of a domain that is alone delays no other
+	// a page of a domain that is alone delays no other
+	d.known, d.heavy = true, heavy && !b.alone(domain, now)
 	switch {
 	case d.heavy:
 		kept = max(took, heavyPage)
@@ -236,7 +244,9 @@ func (b *backlog) document(domain string, now time.Time, took time.Duration) (ke
 // the one whose page came first. It is nil when no page waits or no slot is free for it.
 func (b *backlog) next() (best *reading) {
 	for _, d := range b.domains {
-		if len(d.line) > 0 && b.roomFor(d) && (best == nil || d.had < best.had || d.had == best.had && d.line[0].arrived < best.line[0].arrived) {
+		if len(d.line) > 0 && b.roomFor(d) &&
+			(best == nil || d.had < best.had ||
+				d.had == best.had && d.line[0].arrived < best.line[0].arrived) {
 			best = d
 		}
 	}

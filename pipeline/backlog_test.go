@@ -100,7 +100,8 @@ func TestHeavyPages(t *testing.T) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if b.pages != pages || !slices.Equal(order, want) {
-				t.Errorf("%s %d pages hold fetches back, want %d; parsed were %v, want %v", when, b.pages, pages, order, want)
+				t.Errorf("%s %d pages hold fetches back, want %d; parsed were %v, want %v", when, b.pages,
+					pages, order, want)
 			}
 		}
 		for range 10 {
@@ -113,9 +114,11 @@ func TestHeavyPages(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		look("then", 3, "heavy.test", "a.test", "b.test", "a.test", "heavy.test")
 		page("c.test", time.Millisecond, time.Hour)
-		look("while the second is parsed,", 4, "heavy.test", "a.test", "b.test", "a.test", "heavy.test", "c.test")
+		look("while the second is parsed,", 4, "heavy.test", "a.test", "b.test", "a.test", "heavy.test",
+			"c.test")
 		wg.Wait()
-		if b.pages != 0 || len(b.domains) != 0 || b.parsers != 1 || b.waiting != 0 || b.heavy != 0 || b.extra {
+		if b.pages != 0 || len(b.domains) != 0 || b.parsers != 1 || b.waiting != 0 || b.heavy != 0 ||
+			b.extra {
 			t.Errorf("in the end: %+v", b)
 		}
 	})
@@ -158,7 +161,9 @@ func TestHeavyAlone(t *testing.T) {
 	for range 5 {
 		b.begin("a.test", time.Now())
 	}
-	if kept := b.parsed("a.test", b.parse("a.test"), time.Now(), time.Minute, 0); kept != 0 || b.pages != 5 {
-		t.Errorf("of five pages %d hold fetches back, and others were kept from the parser for %v", b.pages, kept)
+	if kept := b.parsed("a.test", b.parse("a.test"), time.Now(), time.Minute, 0); kept != 0 ||
+		b.pages != 5 {
+		t.Errorf("of five pages %d hold fetches back, and others were kept from the parser for %v",
+			b.pages, kept)
 	}
 }

@@ -31,7 +31,12 @@ func (w *worker) openJar(v *crawl.Visit, rules *Rules) {
 }
 
 // keepCookies notes in o what an answer has made of its host's jar.
-func (w *worker) keepCookies(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) {
+func (w *worker) keepCookies(
+	v *crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+) {
 	lines := resp.Header["Set-Cookie"]
 	if !rules.Settings.HostCookies() || len(lines) == 0 {
 		return
@@ -55,13 +60,14 @@ func (w *worker) cookiesOf(v *crawl.Visit, rules *Rules) cookies.Jar {
 	return ""
 }
 
-// redirectCookies are the cookies that go with a redirect to another URL of the host: those that the
-// request had, and those that the answer sets. They never go to another host. again says
-// that the URL is to be fetched once more with them if it has answered with a redirect before:
+// redirectCookies are the cookies that go with a redirect to another URL of the host: those that
+// the request had, and those that the answer sets. They never go to another host. again says that
+// the URL is to be fetched once more with them if it has answered with a redirect before:
 //
 //   - a redirect to the URL itself, if they change its request;
-//   - any other one, for as many redirects behind the last change of the cookies as there were before
-//     it. By then each URL on the way has seen them, and what still leads in a circle is one.
+//   - any other one, for as many redirects behind the last change of the cookies as there were
+//     before it. By then each URL on the way has seen them, and what still leads in a circle is
+//     one.
 //
 // With a jar for each host only an answer that changes it sends cookies on.
 func (f *linkCollector) redirectCookies(to urlnorm.URL) (carried string, again bool) {

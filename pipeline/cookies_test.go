@@ -25,18 +25,66 @@ func TestCookiesOfRedirects(t *testing.T) {
 		carries string // cookies of the target
 		reason  string
 	}{
-		"to itself, with a cookie":       {header: "Location: /p\nSet-Cookie: k=1; Path=/", target: page, carries: "k=1; Path=/"},
-		"to itself, cookies off":         {mode: crawl.CookiesOff, header: "Location: /p\nSet-Cookie: k=1", reason: redirectsToItself},
-		"to itself, without":             {header: "Location: /p", reason: redirectsToItself},
-		"to itself, the same once more":  {had: "k=1; Path=/", sent: "k=1", header: "Location: /p\nSet-Cookie: k=1; Path=/", reason: redirectsToItself},
-		"to itself, another value":       {had: "k=1; Path=/", sent: "k=1", header: "Location: /p\nSet-Cookie: k=2; Path=/", target: page, carries: "k=2; Path=/"},
-		"to itself, a cookie of no path": {header: "Location: /p\nSet-Cookie: k=1; Path=/other", reason: redirectsToItself},
-		"to itself, for ever":            {hops: maxHops, header: "Location: /p\nSet-Cookie: k=1; Path=/", reason: redirectsToItself},
-		"elsewhere on the host":          {header: "Location: /q\nSet-Cookie: k=1; Path=/", target: "http://a.test/q", carries: "k=1; Path=/"},
-		"two of them":                    {had: "k=1; Path=/", sent: "k=1", header: "Location: /q\nSet-Cookie: l=2; Path=/", target: "http://a.test/q", carries: "k=1; Path=/\nl=2; Path=/"},
-		"elsewhere, cookies off":         {mode: crawl.CookiesOff, header: "Location: /q\nSet-Cookie: k=1", target: "http://a.test/q"},
-		"another host":                   {header: "Location: http://b.test/\nSet-Cookie: k=1; Domain=test", target: "http://b.test/"},
-		"a host below":                   {had: "k=1; Path=/", sent: "k=1", header: "Location: http://www.a.test/\nSet-Cookie: l=1; Domain=a.test", target: "http://www.a.test/"},
+		"to itself, with a cookie": {
+			header:  "Location: /p\nSet-Cookie: k=1; Path=/",
+			target:  page,
+			carries: "k=1; Path=/",
+		},
+		"to itself, cookies off": {
+			mode:   crawl.CookiesOff,
+			header: "Location: /p\nSet-Cookie: k=1",
+			reason: redirectsToItself,
+		},
+		"to itself, without": {header: "Location: /p", reason: redirectsToItself},
+		"to itself, the same once more": {
+			had:    "k=1; Path=/",
+			sent:   "k=1",
+			header: "Location: /p\nSet-Cookie: k=1; Path=/",
+			reason: redirectsToItself,
+		},
+		"to itself, another value": {
+			had:     "k=1; Path=/",
+			sent:    "k=1",
+			header:  "Location: /p\nSet-Cookie: k=2; Path=/",
+			target:  page,
+			carries: "k=2; Path=/",
+		},
+		"to itself, a cookie of no path": {
+			header: "Location: /p\nSet-Cookie: k=1; Path=/other",
+			reason: redirectsToItself,
+		},
+		"to itself, for ever": {
+			hops:   maxHops,
+			header: "Location: /p\nSet-Cookie: k=1; Path=/",
+			reason: redirectsToItself,
+		},
+		"elsewhere on the host": {
+			header:  "Location: /q\nSet-Cookie: k=1; Path=/",
+			target:  "http://a.test/q",
+			carries: "k=1; Path=/",
+		},
+		"two of them": {
+			had:     "k=1; Path=/",
+			sent:    "k=1",
+			header:  "Location: /q\nSet-Cookie: l=2; Path=/",
+			target:  "http://a.test/q",
+			carries: "k=1; Path=/\nl=2; Path=/",
+		},
+		"elsewhere, cookies off": {
+			mode:   crawl.CookiesOff,
+			header: "Location: /q\nSet-Cookie: k=1",
+			target: "http://a.test/q",
+		},
+		"another host": {
+			header: "Location: http://b.test/\nSet-Cookie: k=1; Domain=test",
+			target: "http://b.test/",
+		},
+		"a host below": {
+			had:    "k=1; Path=/",
+			sent:   "k=1",
+			header: "Location: http://www.a.test/\nSet-Cookie: l=1; Domain=a.test",
+			target: "http://www.a.test/",
+		},
 	} {
 		b := newBench(t, scope.Options{Mode: scope.Any})
 		b.rules.Settings.Cookies = tc.mode
@@ -60,7 +108,8 @@ func TestCookiesOfRedirects(t *testing.T) {
 			carries = string(jar)
 		}
 		if target != tc.target || carries != tc.carries {
-			t.Errorf("%s: leads to %q with %q, want %q with %q", name, target, carries, tc.target, tc.carries)
+			t.Errorf("%s: leads to %q with %q, want %q with %q", name, target, carries, tc.target,
+				tc.carries)
 		}
 	}
 }
@@ -75,8 +124,9 @@ func (j jars) HostCookies(_ crawl.Partition, host crawl.Host) (string, error) {
 	return "", errors.New("not held")
 }
 
-// TestHostJar: with a jar for each host, every request to a host has its cookies, robots.txt included, and
-// an answer of whatever status changes it. A jar that cannot be read costs the cookies, not the request.
+// TestHostJar: with a jar for each host, every request to a host has its cookies, robots.txt
+// included, and an answer of whatever status changes it. A jar that cannot be read costs the
+// cookies, not the request.
 func TestHostJar(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -85,11 +135,29 @@ func TestHostJar(t *testing.T) {
 		sent        string
 		left        string // the jar that the outcome has; "-": none
 	}{
-		"first":     {header: "Set-Cookie: k=1; Path=/", status: 200, left: "k=1; Path=/"},
-		"sent":      {jar: "k=1; Path=/", status: 200, sent: "k=1", left: "-"},
-		"the same":  {jar: "k=1; Path=/", header: "Set-Cookie: k=1; Path=/", status: 200, sent: "k=1", left: "-"},
-		"more":      {jar: "k=1; Path=/", header: "Set-Cookie: l=2; Path=/", status: 404, sent: "k=1", left: "k=1; Path=/\nl=2; Path=/"},
-		"deleted":   {jar: "k=1; Path=/", header: "Set-Cookie: k=; Path=/; Max-Age=0", status: 200, sent: "k=1", left: ""},
+		"first": {header: "Set-Cookie: k=1; Path=/", status: 200, left: "k=1; Path=/"},
+		"sent":  {jar: "k=1; Path=/", status: 200, sent: "k=1", left: "-"},
+		"the same": {
+			jar:    "k=1; Path=/",
+			header: "Set-Cookie: k=1; Path=/",
+			status: 200,
+			sent:   "k=1",
+			left:   "-",
+		},
+		"more": {
+			jar:    "k=1; Path=/",
+			header: "Set-Cookie: l=2; Path=/",
+			status: 404,
+			sent:   "k=1",
+			left:   "k=1; Path=/\nl=2; Path=/",
+		},
+		"deleted": {
+			jar:    "k=1; Path=/",
+			header: "Set-Cookie: k=; Path=/; Max-Age=0",
+			status: 200,
+			sent:   "k=1",
+			left:   "",
+		},
 		"other dir": {jar: "k=1; Path=/d", status: 200, left: "-"},
 	} {
 		b := newBench(t, scope.Options{})

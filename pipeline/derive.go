@@ -35,7 +35,14 @@ type Deriver interface {
 }
 
 // derive hands a parsed answer to the Deriver, if there is one.
-func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o *crawl.Outcome, doc *htmlparse.Document, said *metadata.Record) error {
+func (w *worker) derive(
+	ctx context.Context,
+	v *crawl.Visit,
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	doc *htmlparse.Document,
+	said *metadata.Record,
+) error {
 	d := w.p.o.Deriver
 	if d == nil {
 		return nil
@@ -47,7 +54,8 @@ func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o
 		return nil
 	}
 	err := d.Skipped(ctx, w.skipped)
-	if clear(w.skipped); cap(w.skipped) > 4096 { // do not keep the memory of one large page in every worker
+	// do not keep the memory of one large page in every worker
+	if clear(w.skipped); cap(w.skipped) > 4096 {
 		w.skipped = nil
 	}
 	return err
@@ -61,7 +69,8 @@ func (w *worker) metadata(v *crawl.Visit, page *fetcher.Response) (said *metadat
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.p.o.Log.Error("the metadata of a page could not be read", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			w.p.o.Log.Error("the metadata of a page could not be read", "url", v.Item.URL.String(), "cause",
+				fmt.Sprint(cause))
 			said = nil
 		}
 	}()
@@ -74,7 +83,12 @@ func (w *worker) metadata(v *crawl.Visit, page *fetcher.Response) (said *metadat
 }
 
 // refuse ends a visit that robots.txt forbids, and logs it as skipped.
-func (w *worker) refuse(ctx context.Context, v crawl.Visit, r crawl.Response, o crawl.Outcome) error {
+func (w *worker) refuse(
+	ctx context.Context,
+	v crawl.Visit,
+	r crawl.Response,
+	o crawl.Outcome,
+) error {
 	w.p.o.Source.Release(v, r)
 	if d := w.p.o.Deriver; d != nil && o.Kind == crawl.Refused && d.Sampled(v.Item.URL) {
 		skips := []crawl.Skip{{URL: v.Item.URL, Reason: o.Skip, Via: v.Item.Via, At: o.FetchedAt}}
@@ -89,11 +103,18 @@ func (w *worker) refuse(ctx context.Context, v crawl.Visit, r crawl.Response, o 
 func (f *linkCollector) skip(u urlnorm.URL, via crawl.Via, reason crawl.SkipReason) {
 	f.o.Skipped[reason]++
 	if f.deriver != nil && f.deriver.Sampled(u) {
-		f.skipped = append(f.skipped, crawl.Skip{URL: u, Source: f.v.Item.URL, Reason: reason, Via: via, At: time.Now()})
+		f.skipped = append(f.skipped,
+			crawl.Skip{URL: u, Source: f.v.Item.URL, Reason: reason, Via: via, At: time.Now()})
 	}
 }
 
 // options says what is read of pages beyond what the crawl itself needs.
 func (f *linkCollector) options() htmlparse.Options {
-	return htmlparse.Options{Agent: f.rules.Settings.Agent(), Now: f.o.FetchedAt, Memory: f.memory, Anchors: f.rules.Focus != nil || f.rules.Settings.Index || f.deriver != nil && f.deriver.Anchors()}
+	return htmlparse.Options{
+		Agent:  f.rules.Settings.Agent(),
+		Now:    f.o.FetchedAt,
+		Memory: f.memory,
+		Anchors: f.rules.Focus != nil || f.rules.Settings.Index ||
+			f.deriver != nil && f.deriver.Anchors(),
+	}
 }

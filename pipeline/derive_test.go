@@ -32,7 +32,14 @@ func (n *notes) Simhashes() bool { return n.anchors }
 
 func (n *notes) Metadata() bool { return n.anchors }
 
-func (n *notes) Page(_ context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, _ *metadata.Record) error {
+func (n *notes) Page(
+	_ context.Context,
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	depth int,
+	doc *htmlparse.Document,
+	_ *metadata.Record,
+) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
 	n.b.log = append(n.b.log, "derive "+c.URL.String())
@@ -43,7 +50,8 @@ func (n *notes) Page(_ context.Context, c *crawl.Capture, o *crawl.Outcome, dept
 			n.texts = append(n.texts, doc.Anchor(i))
 		}
 	}
-	n.pages = append(n.pages, fmt.Sprintf("%s %d %q d%d %s", c.URL, o.Status, o.Archive.File, depth, title))
+	n.pages = append(n.pages,
+		fmt.Sprintf("%s %d %q d%d %s", c.URL, o.Status, o.Archive.File, depth, title))
 	return n.err
 }
 
@@ -73,11 +81,13 @@ func newNotes(t *testing.T, o scope.Options) (*bench, *notes) {
 func TestDerived(t *testing.T) {
 	t.Parallel()
 	b, n := newNotes(t, scope.Options{MaxDepth: 1})
-	b.serve("http://a.test/", 200, "", `<title>One</title><a href="/x"> to <b>x</b> </a><a href="http://b.test/">out</a>
+	b.serve("http://a.test/", 200, "",
+		`<title>One</title><a href="/x"> to <b>x</b> </a><a href="http://b.test/">out</a>
 		<a href="http://quiet.test/">out</a><a rel="nofollow" href="/y">asked</a>`)
 	b.visit("http://a.test/")
 	b.one()
-	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "derive http://a.test/", "complete fetched"}
+	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/",
+		"derive http://a.test/", "complete fetched"}
 	if !slices.Equal(b.log, want) {
 		t.Errorf("order %q, want %q", b.log, want)
 	}
@@ -87,7 +97,8 @@ func TestDerived(t *testing.T) {
 	if want := []string{"to x", "out", "out", "asked"}; !slices.Equal(n.texts, want) {
 		t.Errorf("texts %q, want %q", n.texts, want)
 	}
-	if want := []string{"http://b.test/ from http://a.test/ out_of_scope link"}; !slices.Equal(n.skips, want) {
+	if want := []string{"http://b.test/ from http://a.test/ out_of_scope link"}; !slices.Equal(n.skips,
+		want) {
 		t.Errorf("skipped %q, want %q", n.skips, want)
 	}
 }
@@ -102,7 +113,8 @@ func TestDerivedKinds(t *testing.T) {
 	b.serve("http://a.test/image", 200, "Content-Type: image/png", "png")
 	b.serve("http://a.test/moved", 301, "Location: http://b.test/", "")
 	b.serve("http://a.test/busy", 503, "", "")
-	b.serve("http://a.test/meta", 200, "X-Robots-Tag: nofollow", `<meta http-equiv=refresh content="1;url=/z"><img src=/i><a href=/l>text</a>`)
+	b.serve("http://a.test/meta", 200, "X-Robots-Tag: nofollow",
+		`<meta http-equiv=refresh content="1;url=/z"><img src=/i><a href=/l>text</a>`)
 	b.fail("http://a.test/broken", errors.New("broken"))
 	for _, path := range []string{"missing", "image", "moved", "busy", "meta", "broken"} {
 		b.visit("http://a.test/" + path)
@@ -110,7 +122,9 @@ func TestDerivedKinds(t *testing.T) {
 	if err := b.run(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`http://a.test/missing 404 "" d0 no page`, `http://a.test/image 200 "" d0 no page`, `http://a.test/moved 301 "" d0 no page`, `http://a.test/meta 200 "" d0 `}
+	want := []string{`http://a.test/missing 404 "" d0 no page`,
+		`http://a.test/image 200 "" d0 no page`, `http://a.test/moved 301 "" d0 no page`,
+		`http://a.test/meta 200 "" d0 `}
 	if !slices.Equal(n.pages, want) {
 		t.Errorf("pages %q, want %q", n.pages, want)
 	}
@@ -118,7 +132,8 @@ func TestDerivedKinds(t *testing.T) {
 		t.Errorf("texts %q, and nobody asked", n.texts)
 	}
 	want = []string{"http://b.test/ from http://a.test/moved out_of_scope redirect",
-		"http://a.test/z from http://a.test/meta nofollow redirect", "http://a.test/l from http://a.test/meta nofollow link"}
+		"http://a.test/z from http://a.test/meta nofollow redirect",
+		"http://a.test/l from http://a.test/meta nofollow link"}
 	if !slices.Equal(n.skips, want) {
 		t.Errorf("skipped %q, want %q", n.skips, want)
 	}
@@ -126,7 +141,13 @@ func TestDerivedKinds(t *testing.T) {
 
 // denied is a robots entry that forbids everything.
 func denied(v *crawl.Visit) {
-	v.Robots = &crawl.Robots{Verdict: crawl.RobotsRules, Body: []byte("User-agent: *\nDisallow: /\n"), Fetched: time.Now(), Expires: time.Now().Add(time.Hour), Origin: "http://a.test"}
+	v.Robots = &crawl.Robots{
+		Verdict: crawl.RobotsRules,
+		Body:    []byte("User-agent: *\nDisallow: /\n"),
+		Fetched: time.Now(),
+		Expires: time.Now().Add(time.Hour),
+		Origin:  "http://a.test",
+	}
 }
 
 func TestRefusedIsLogged(t *testing.T) {
@@ -137,7 +158,8 @@ func TestRefusedIsLogged(t *testing.T) {
 	if err := b.run(); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"http://a.test/x from  robots link"}; !slices.Equal(n.skips, want) || len(n.pages) > 0 || len(b.outcomes) != 2 {
+	if want := []string{"http://a.test/x from  robots link"}; !slices.Equal(n.skips, want) ||
+		len(n.pages) > 0 || len(b.outcomes) != 2 {
 		t.Errorf("skipped %q, want %q; pages %q; %d outcomes", n.skips, want, n.pages, len(b.outcomes))
 	}
 }

@@ -31,8 +31,8 @@
 // gets what the rules say of its own URL (sites.go). A host whose rules need what this node lacks
 // is asked for nothing.
 //
-// A document that takes time to read, and a page that a browser shows, have goroutines of their own,
-// for which Run waits. Of documents there are maxDocuments; the worker with one more waits.
+// A document that takes time to read, and a page that a browser shows, have goroutines of their
+// own, for which Run waits. Of documents there are maxDocuments; the worker with one more waits.
 //
 // Queues: none else. Workers pull from Source and push into Archive, Deriver and Sink, which
 // block when they are full; then the workers block too, and the hosts wait. Between visits

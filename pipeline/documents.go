@@ -10,9 +10,9 @@ import (
 	"crawlnode/web/fetcher"
 )
 
-// This file is the way of a document, such as a PDF, between its fetch and its links. A reader makes
-// a page of it, and the page is read as any other. Reading may take seconds, so that the worker that
-// has fetched the document goes on with other hosts.
+// This file is the way of a document, such as a PDF, between its fetch and its links. A reader
+// makes a page of it, and the page is read as any other. Reading may take seconds, so that the
+// worker that has fetched the document goes on with other hosts.
 
 // DocumentReader makes pages of files that are none. Its methods are called by many goroutines at
 // once.

@@ -16,8 +16,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// library is a DocumentReader. It reads what begins with "doc", at once with "doc quick", and not at
-// all with "doc broken". It counts how many are read at the same time.
+// library is a DocumentReader. It reads what begins with "doc", at once with "doc quick", and not
+// at all with "doc broken". It counts how many are read at the same time.
 type library struct {
 	mu       sync.Mutex
 	now, max int
@@ -136,8 +136,9 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestDocumentsSentAgain: a document that has not changed is not read again, and a reason why it has no
-// text stays. One that could not be read for no fault of its own is asked for whole, and read.
+// TestDocumentsSentAgain: a document that has not changed is not read again, and a reason why it
+// has no text stays. One that could not be read for no fault of its own is asked for whole, and
+// read.
 func TestDocumentsSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,8 +180,8 @@ func TestDocumentsSentAgain(t *testing.T) {
 	}
 }
 
-// TestDocumentsAtTheEnd: when the pipeline ends, the documents that are read and those that wait stay
-// queued, at once.
+// TestDocumentsAtTheEnd: when the pipeline ends, the documents that are read and those that wait
+// stay queued, at once.
 func TestDocumentsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	l := &library{hold: make(chan struct{})} // for ever
@@ -219,8 +220,8 @@ func TestDocumentsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestDocumentsOfOneDomain: a slow document counts against its domain's share of the fetchers, unless
-// the domain is alone.
+// TestDocumentsOfOneDomain: a slow document counts against its domain's share of the fetchers,
+// unless the domain is alone.
 func TestDocumentsOfOneDomain(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{true, false} {

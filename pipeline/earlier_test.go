@@ -43,10 +43,24 @@ func TestEarlier(t *testing.T) {
 		refers    bool
 		duplicate string
 	}{
-		"the same page":    {status: 200, body: text, at: page, asked: 1, refers: true},
-		"spelt otherwise":  {status: 200, body: text, at: "HTTP://A.test:80", asked: 1, refers: true},
-		"another page":     {status: 200, body: text, at: "http://b.test/", asked: 1, refers: true, duplicate: "http://b.test/"},
-		"of an odd URL":    {status: 200, body: text, at: "dns:a.test", asked: 1, refers: true, duplicate: "dns:a.test"},
+		"the same page":   {status: 200, body: text, at: page, asked: 1, refers: true},
+		"spelt otherwise": {status: 200, body: text, at: "HTTP://A.test:80", asked: 1, refers: true},
+		"another page": {
+			status:    200,
+			body:      text,
+			at:        "http://b.test/",
+			asked:     1,
+			refers:    true,
+			duplicate: "http://b.test/",
+		},
+		"of an odd URL": {
+			status:    200,
+			body:      text,
+			at:        "dns:a.test",
+			asked:     1,
+			refers:    true,
+			duplicate: "dns:a.test",
+		},
 		"an error page":    {status: 404, body: text, at: page, asked: 1, refers: true},
 		"a short text":     {status: 200, body: "x", at: page, asked: 1, refers: true},
 		"unknown":          {status: 200, body: text, asked: 1},
@@ -73,10 +87,13 @@ func TestEarlier(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := b.outcomes[0]
-		if other.asked != c.asked || o.Refers != c.refers || o.DuplicateOf != c.duplicate || c.refers && o.First {
+		if other.asked != c.asked || o.Refers != c.refers || o.DuplicateOf != c.duplicate ||
+			c.refers && o.First {
 			t.Errorf("%s: asked %d times, completed %+v", name, other.asked, o)
 		}
-		if claims := slices.ContainsFunc(b.questions, func(q ContentQuestion) bool { return q.Countable }); claims != (name == "unknown") {
+		if claims := slices.ContainsFunc(b.questions, func(q ContentQuestion) bool {
+			return q.Countable
+		}); claims != (name == "unknown") {
 			t.Errorf("%s: claimed %t: %+v", name, claims, b.questions)
 		}
 		if shown := len(b.questions) > 0; shown != (c.status == 200 && len(c.body) > 1 && !c.off) {
@@ -85,7 +102,8 @@ func TestEarlier(t *testing.T) {
 		if c.off {
 			continue
 		}
-		if got := b.captures[0].Original; (got != nil) != c.refers || c.refers && (got.URL != c.at || got.Record != [16]byte{}) {
+		if got := b.captures[0].Original; (got != nil) != c.refers ||
+			c.refers && (got.URL != c.at || got.Record != [16]byte{}) {
 			t.Errorf("%s: archived with %+v", name, got)
 		}
 	}

@@ -34,14 +34,15 @@ const (
 
 // robotsChain is how far the redirects of one origin's robots.txt have been followed.
 type robotsChain struct {
-	next  urlnorm.URL // URL to fetch next
-	hop   int         // number of redirects up to next
-	since time.Time   // when the redirects left the host; zero: they have not, or the host waits for its own turn
-	until time.Time   // expiry
+	next urlnorm.URL // URL to fetch next
+	hop  int         // number of redirects up to next
+	// when the redirects left the host; zero: they have not, or the host waits for its own turn
+	since time.Time
+	until time.Time // expiry
 }
 
-// robotsChains keeps the chains between the visits of their hosts. A chain that is lost, with the node or
-// its partition, starts again from the host's own robots.txt.
+// robotsChains keeps the chains between the visits of their hosts. A chain that is lost, with the
+// node or its partition, starts again from the host's own robots.txt.
 type robotsChains struct {
 	mu       sync.Mutex // guards byOrigin
 	byOrigin map[string]robotsChain
@@ -96,7 +97,12 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	}
 	defer resp.Release()
 	a := answerOf(resp, at)
-	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: askedWait(resp.Header, time.Now())}
+	r := crawl.Response{
+		Kind:       crawl.RobotsFetched,
+		Requested:  true,
+		Took:       resp.Took,
+		RetryAfter: askedWait(resp.Header, time.Now()),
+	}
 	p := w.p.wallOf(resp, rules)
 	if p != wall.None {
 		a, r.Wall = crawl.RobotsAnswer{At: at, Failure: crawl.WallReason(p)}, true
@@ -104,7 +110,15 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	if r.Wall || retry.Limited(resp.Status) {
 		r.Kind = crawl.RateLimited
 	}
-	return w.finish(keep, v, r, crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at, Answer: &a, Wall: p})
+	return w.finish(keep, v, r, crawl.Outcome{
+		Kind:      r.Kind,
+		Status:    resp.Status,
+		Took:      resp.Took,
+		Bytes:     resp.WireBytes,
+		FetchedAt: at,
+		Answer:    &a,
+		Wall:      p,
+	})
 }
 
 // redirectOf is the target of a redirect. It is zero when the answer is no redirect or its target

@@ -31,7 +31,11 @@ func TestRobotsElsewhere(t *testing.T) {
 		class   crawl.ErrCategory
 	}{
 		"rules": {answers: map[string]crawl.RobotsAnswer{
-			"http://b.test/x.txt": {At: fetched, Status: 200, Body: []byte("user-agent: *\ndisallow: /page\ncrawl-delay: 7")},
+			"http://b.test/x.txt": {
+				At:     fetched,
+				Status: 200,
+				Body:   []byte("user-agent: *\ndisallow: /page\ncrawl-delay: 7"),
+			},
 		}, kind: crawl.RobotsFetched, verdict: crawl.RobotsRules},
 		"none": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Status: 404},
@@ -41,12 +45,16 @@ func TestRobotsElsewhere(t *testing.T) {
 		}, kind: crawl.HostFailed, reason: "answered 503", class: crawl.ErrOther},
 		"no answer": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Failure: "connect: refused"},
-		}, kind: crawl.HostFailed, reason: "http://b.test/x.txt, where it redirects to: connect: refused", class: crawl.ErrConnect},
+		}, kind: crawl.HostFailed, reason: "http://b.test/x.txt, where it redirects to: connect: refused",
+			class: crawl.ErrConnect},
 		"no address": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt": {At: fetched, Failure: "the host has no address: NXDOMAIN"},
 		}, kind: crawl.HostFailed, reason: "the host has no address: NXDOMAIN", class: crawl.ErrDNS},
 		"no address that may be asked": {answers: map[string]crawl.RobotsAnswer{
-			"http://b.test/x.txt": {At: fetched, Failure: "the host has no address that may be asked: 10.0.0.1"},
+			"http://b.test/x.txt": {
+				At:      fetched,
+				Failure: "the host has no address that may be asked: 10.0.0.1",
+			},
 		}, kind: crawl.HostFailed, reason: "10.0.0.1", class: crawl.ErrBlockedAddress},
 		"on to a third": {answers: map[string]crawl.RobotsAnswer{
 			"http://b.test/x.txt":  {At: fetched, Status: 301, Location: "//c.test/y.txt"},
@@ -70,7 +78,8 @@ func TestRobotsElsewhere(t *testing.T) {
 		b := newBench(t, scope.Options{})
 		b.serve("http://a.test/robots.txt", 302, "Location: http://b.test/x.txt", "")
 		again(b)
-		if r, o := b.one(); r.Kind != crawl.RobotsPending || o.Kind != crawl.RobotsPending || !r.Requested || o.Status != 302 || r.Robots != nil {
+		if r, o := b.one(); r.Kind != crawl.RobotsPending || o.Kind != crawl.RobotsPending ||
+			!r.Requested || o.Status != 302 || r.Robots != nil {
 			t.Fatalf("%s: first visit %+v, %+v", name, r, o)
 		}
 		b.elsewhere = c.answers
@@ -79,7 +88,8 @@ func TestRobotsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, o := b.releases[1], b.outcomes[1]
-		if r.Kind != c.kind || o.Kind != c.kind || r.Requested || !strings.Contains(o.Reason, c.reason) || o.Category != c.class {
+		if r.Kind != c.kind || o.Kind != c.kind || r.Requested || !strings.Contains(o.Reason, c.reason) ||
+			o.Category != c.class {
 			t.Errorf("%s: %+v, %+v", name, r, o)
 		}
 		if got := len(b.asked); got != 1 {
@@ -91,7 +101,8 @@ func TestRobotsElsewhere(t *testing.T) {
 		if c.kind != crawl.RobotsFetched {
 			continue
 		}
-		if e := o.Robots; e.Origin != "http://a.test" || e.Verdict != c.verdict || !e.Expires.Equal(fetched.Add(24*time.Hour)) {
+		if e := o.Robots; e.Origin != "http://a.test" || e.Verdict != c.verdict ||
+			!e.Expires.Equal(fetched.Add(24*time.Hour)) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -119,8 +130,10 @@ func TestRobotsThereAndBack(t *testing.T) {
 		if got := time.Since(start); got != 3*time.Second {
 			t.Errorf("four requests of one host in %v, with a gap of a second", got)
 		}
-		want := []string{"fetch http://a.test/robots.txt", "ask for http://b.test/1", "fetch http://a.test/2", "fetch http://a.test/3",
-			"ask for http://b.test/4", "fetch http://a.test/5", "release robots_fetched", "complete robots_fetched"}
+		want := []string{"fetch http://a.test/robots.txt", "ask for http://b.test/1",
+			"fetch http://a.test/2", "fetch http://a.test/3",
+			"ask for http://b.test/4", "fetch http://a.test/5", "release robots_fetched",
+			"complete robots_fetched"}
 		if !slices.Equal(b.log, want) {
 			t.Errorf("log %q", b.log)
 		}
@@ -144,7 +157,8 @@ func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 		for _, r := range b.releases {
 			kinds = append(kinds, r.Kind)
 		}
-		if want := []crawl.Kind{crawl.RobotsPending, crawl.RobotsPending, crawl.HostFailed, crawl.RobotsPending}; !slices.Equal(kinds, want) {
+		if want := []crawl.Kind{crawl.RobotsPending, crawl.RobotsPending, crawl.HostFailed,
+			crawl.RobotsPending}; !slices.Equal(kinds, want) {
 			t.Errorf("kinds %v, want %v", kinds, want)
 		}
 		if got := b.outcomes[2].Category; got != crawl.ErrTimeout {
@@ -167,11 +181,35 @@ func TestRobotsFetchForAnother(t *testing.T) {
 		kind         crawl.Kind
 		want         crawl.RobotsAnswer
 	}{
-		"file":     {status: 200, body: "user-agent: *", kind: crawl.RobotsFetched, want: crawl.RobotsAnswer{Status: 200, Body: []byte("user-agent: *")}},
-		"none":     {status: 404, body: "nothing", kind: crawl.RobotsFetched, want: crawl.RobotsAnswer{Status: 404}},
-		"redirect": {status: 301, header: "Location: /y", kind: crawl.RobotsFetched, want: crawl.RobotsAnswer{Status: 301, Location: "/y"}},
-		"busy":     {status: 503, header: "Retry-After: 9", kind: crawl.RateLimited, want: crawl.RobotsAnswer{Status: 503}},
-		"refused":  {err: &fetcher.Error{Category: fetcher.Connect, Err: errors.New("refused")}, kind: crawl.HostFailed, want: crawl.RobotsAnswer{Failure: "connect: refused"}},
+		"file": {
+			status: 200,
+			body:   "user-agent: *",
+			kind:   crawl.RobotsFetched,
+			want:   crawl.RobotsAnswer{Status: 200, Body: []byte("user-agent: *")},
+		},
+		"none": {
+			status: 404,
+			body:   "nothing",
+			kind:   crawl.RobotsFetched,
+			want:   crawl.RobotsAnswer{Status: 404},
+		},
+		"redirect": {
+			status: 301,
+			header: "Location: /y",
+			kind:   crawl.RobotsFetched,
+			want:   crawl.RobotsAnswer{Status: 301, Location: "/y"},
+		},
+		"busy": {
+			status: 503,
+			header: "Retry-After: 9",
+			kind:   crawl.RateLimited,
+			want:   crawl.RobotsAnswer{Status: 503},
+		},
+		"refused": {
+			err:  &fetcher.Error{Category: fetcher.Connect, Err: errors.New("refused")},
+			kind: crawl.HostFailed,
+			want: crawl.RobotsAnswer{Failure: "connect: refused"},
+		},
 	} {
 		b := newBench(t, scope.Options{})
 		if c.err != nil {
@@ -181,7 +219,8 @@ func TestRobotsFetchForAnother(t *testing.T) {
 		}
 		b.visit("http://a.test/x", elsewhere)
 		r, o := b.one()
-		if r.Kind != c.kind || o.Answer == nil || len(o.Targets) != 0 || b.asked[0].MaxBody != maxRobotsBytes {
+		if r.Kind != c.kind || o.Answer == nil || len(o.Targets) != 0 ||
+			b.asked[0].MaxBody != maxRobotsBytes {
 			t.Errorf("%s: %+v, %+v", name, r, o)
 			continue
 		}
@@ -222,7 +261,8 @@ func TestTrailsAreBounded(t *testing.T) {
 func TestBigRobots(t *testing.T) {
 	t.Parallel()
 	body := "user-agent: *\ndisallow: /first\n"
-	body += strings.Repeat("#", maxRobotsBytes-1-len(body)-len("\ndisallow: /")) + "\ndisallow: /last\n"
+	body += strings.Repeat("#", maxRobotsBytes-1-len(body)-len("\ndisallow: /")) +
+		"\ndisallow: /last\n"
 	b := newBench(t, scope.Options{})
 	b.serve("http://a.test/robots.txt", 200, "", body[:maxRobotsBytes]) // as the fetcher cuts it
 	b.visit("http://a.test/page", noRobots)

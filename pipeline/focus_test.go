@@ -29,7 +29,12 @@ func (wordTopic) Follow(page float64, anchor, url string) float64 {
 }
 
 // focused takes the links of a page in a focused crawl.
-func focused(t *testing.T, page string, least float64, change func(*Rules, *crawl.Item)) (o crawl.Outcome, scored int) {
+func focused(
+	t *testing.T,
+	page string,
+	least float64,
+	change func(*Rules, *crawl.Item),
+) (o crawl.Outcome, scored int) {
 	t.Helper()
 	rules := newBench(t, scope.Options{Mode: "any"}).rules
 	rules.Focus, rules.Settings.FocusMin = wordTopic{&scored}, least
@@ -37,8 +42,19 @@ func focused(t *testing.T, page string, least float64, change func(*Rules, *craw
 	if change != nil {
 		change(&rules, &item)
 	}
-	resp := &fetcher.Response{Status: 200, MediaType: "text/html", ContentType: "text/html; charset=utf-8", Body: []byte(page)}
-	f := &linkCollector{v: crawl.Visit{Lease: crawl.Lease{Item: item}}, rules: &rules, seen: map[string]struct{}{}, o: &o, complete: true}
+	resp := &fetcher.Response{
+		Status:      200,
+		MediaType:   "text/html",
+		ContentType: "text/html; charset=utf-8",
+		Body:        []byte(page),
+	}
+	f := &linkCollector{
+		v:        crawl.Visit{Lease: crawl.Lease{Item: item}},
+		rules:    &rules,
+		seen:     map[string]struct{}{},
+		o:        &o,
+		complete: true,
+	}
 	f.page(resp)
 	return o, scored
 }
@@ -85,16 +101,20 @@ func TestFocusMin(t *testing.T) {
 		{"nofollow", `<meta name="robots" content="nofollow"><a href="/x">sql</a>`, 0.5, nil, 0, 0, 1},
 	} {
 		o, _ := focused(t, c.page, c.least, c.change)
-		if len(o.Targets) != c.targets || o.Skipped[crawl.SkipFocus] != c.off || o.Skipped[crawl.SkipNoFollow] != c.not {
+		if len(o.Targets) != c.targets || o.Skipped[crawl.SkipFocus] != c.off ||
+			o.Skipped[crawl.SkipNoFollow] != c.not {
 			t.Errorf("%s: %d targets, skipped %v", c.name, len(o.Targets), o.Skipped)
 		}
 	}
 }
 
-// The order by topic is of links only: what looks like a trap waits at the end, and a redirect keeps its place.
+// The order by topic is of links only: what looks like a trap waits at the end, and a redirect
+// keeps its place.
 func TestFocusLeavesOtherBands(t *testing.T) {
 	t.Parallel()
-	o, _ := focused(t, `<meta http-equiv="refresh" content="0; url=/sql"><a href="/calendar/sql/1/2/3/1/2/3">sql</a>`, 0, nil)
+	o, _ := focused(t,
+		`<meta http-equiv="refresh" content="0; url=/sql"><a href="/calendar/sql/1/2/3/1/2/3">sql</a>`, 0,
+		nil)
 	for _, target := range o.Targets {
 		want := BandOf(target.Via, target.Depth, 0, target.Suspicious)
 		if (target.Via != crawl.ViaLink || target.Suspicious) && target.Band != want {
@@ -105,7 +125,18 @@ func TestFocusLeavesOtherBands(t *testing.T) {
 
 func TestTopicBand(t *testing.T) {
 	t.Parallel()
-	for strength, want := range map[float64]crawl.Band{-1: 6, 0: 6, 0.1: 6, 0.17: 5, 0.5: 3, 0.49: 4, 0.83: 2, 0.84: 1, 1: 1, 2: 1} {
+	for strength, want := range map[float64]crawl.Band{
+		-1:   6,
+		0:    6,
+		0.1:  6,
+		0.17: 5,
+		0.5:  3,
+		0.49: 4,
+		0.83: 2,
+		0.84: 1,
+		1:    1,
+		2:    1,
+	} {
 		if got := TopicBand(strength); got != want {
 			t.Errorf("%v: band %d, want %d", strength, got, want)
 		}

@@ -22,9 +22,9 @@ func speaksNoTLS(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &plain)
 }
 
-// fallBack changes the failure err of a guessed URL, if its server speaks no TLS: an https URL fails
-// for good, with the http URL as its link. An http URL that is refused too fails by itself and not
-// as its host, so that it does not keep the https URL waiting when that is given again.
+// fallBack changes the failure err of a guessed URL, if its server speaks no TLS: an https URL
+// fails for good, with the http URL as its link. An http URL that is refused too fails by itself
+// and not as its host, so that it does not keep the https URL waiting when that is given again.
 func fallBack(err error, v *crawl.Visit, rules *Rules, r *crawl.Response, o *crawl.Outcome) {
 	if v.Item.Via != crawl.ViaGuess || o.Kind != crawl.HostFailed || !speaksNoTLS(err) {
 		return
@@ -44,6 +44,8 @@ func fallBack(err error, v *crawl.Visit, rules *Rules, r *crawl.Response, o *cra
 		return
 	}
 	r.Kind, o.Kind, o.ScopeAlias = crawl.Blocked, crawl.Blocked, entry
-	o.Reason = strings.TrimPrefix(o.Reason, "robots.txt: ") + "; " + to.String() + crawl.TriedInItsPlace
-	o.Targets = append(o.Targets, crawl.Target{URL: to, Depth: v.Item.Depth, Via: crawl.ViaGuess, Again: true})
+	o.Reason = strings.TrimPrefix(o.Reason, "robots.txt: ") + "; " + to.String() +
+		crawl.TriedInItsPlace
+	o.Targets = append(o.Targets,
+		crawl.Target{URL: to, Depth: v.Item.Depth, Via: crawl.ViaGuess, Again: true})
 }

@@ -13,8 +13,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// TestGuessedScheme tries http in place of https for a seed without a scheme, if its server speaks no
-// TLS: as robots.txt is read and as the page is, and never for another failure or another URL.
+// TestGuessedScheme tries http in place of https for a seed without a scheme, if its server speaks
+// no TLS: as robots.txt is read and as the page is, and never for another failure or another URL.
 func TestGuessedScheme(t *testing.T) {
 	t.Parallel()
 	failed := func(c fetcher.Category, err error) error {
@@ -59,7 +59,8 @@ func TestGuessedScheme(t *testing.T) {
 				continue
 			}
 			wantTargets(t, o.Targets, c.want)
-			if to := strings.Replace(c.url, "https", "http", 1); !strings.HasSuffix(o.Reason, "; "+to+" is tried in its place") || o.ScopeAlias != "page:"+to || !o.Targets[0].Again {
+			if to := strings.Replace(c.url, "https", "http", 1); !strings.HasSuffix(o.Reason, "; "+to+
+				" is tried in its place") || o.ScopeAlias != "page:"+to || !o.Targets[0].Again {
 				t.Errorf("%s, robots.txt %v: %q, scope %q", c.name, robots, o.Reason, o.ScopeAlias)
 			}
 		}

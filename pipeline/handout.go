@@ -24,7 +24,8 @@ func (w *worker) handOut(keep context.Context, v crawl.Visit, to Handout) error 
 	if to != nil && w.p.o.Source.MayRequest(v) && to.Take(v) {
 		return nil
 	}
-	return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "no worker takes it any more", FetchedAt: time.Now()})
+	return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted},
+		crawl.Outcome{Kind: crawl.Aborted, Reason: "no worker takes it any more", FetchedAt: time.Now()})
 }
 
 // Report is what a program outside says of a page that it was to fetch. Nothing in it is trusted.
@@ -36,8 +37,9 @@ type Report struct {
 	RetryAfter  time.Duration
 	Digest      crawl.Digest // SHA-1 of the payload; zero: not known
 	Simhash     uint64
-	Links       []string // as they stand on the page, or absolute. Of a redirect the first is its target
-	LinksFound  int      // before its own rules; at least as many as Links
+	// as they stand on the page, or absolute. Of a redirect the first is its target
+	Links      []string
+	LinksFound int // before its own rules; at least as many as Links
 	// Error is a sentence. It may begin with the name of a category and a colon, as in "dns: no
 	// such host".
 	Error string
@@ -64,7 +66,8 @@ func (s *Settlement) Retried() bool { return s.outcome.Kind != crawl.Fetched }
 // follow.
 func (p *Pipeline) Answered(v crawl.Visit, r Report) *Settlement {
 	s := &Settlement{visit: v, report: r, outcome: crawl.Outcome{
-		FetchedAt: time.Now(), Took: max(r.Took, 0), Bytes: max(r.Bytes, 0), Status: r.Status, ContentType: r.ContentType, Digest: r.Digest, Simhash: r.Simhash,
+		FetchedAt: time.Now(), Took: max(r.Took, 0), Bytes: max(r.Bytes, 0), Status: r.Status,
+		ContentType: r.ContentType, Digest: r.Digest, Simhash: r.Simhash,
 	}}
 	o, wait := &s.outcome, time.Duration(0)
 	switch {
@@ -89,7 +92,13 @@ func (p *Pipeline) Answered(v crawl.Visit, r Report) *Settlement {
 			o.Reason += ": " + r.Error
 		}
 	}
-	s.response = crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait}
+	s.response = crawl.Response{
+		Kind:       o.Kind,
+		Requested:  true,
+		Took:       o.Took,
+		Bytes:      o.Bytes,
+		RetryAfter: wait,
+	}
 	p.o.Source.Release(v, s.response)
 	return s
 }
@@ -128,7 +137,15 @@ func (p *Pipeline) Settle(ctx context.Context, s *Settlement) error {
 		return w.broken(ctx, v, err, o)
 	}
 	w.takeLinks(v, &s.report, rules, o)
-	c := crawl.Capture{URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: v.Addr, Status: o.Status, ContentType: o.ContentType, Digest: o.Digest, Simhash: o.Simhash}
+	c := crawl.Capture{
+		URL:         v.Item.URL,
+		FetchedAt:   o.FetchedAt,
+		Addr:        v.Addr,
+		Status:      o.Status,
+		ContentType: o.ContentType,
+		Digest:      o.Digest,
+		Simhash:     o.Simhash,
+	}
 	if err := w.derive(ctx, &v, &c, o, nil, nil); err != nil {
 		return w.broken(ctx, v, fmt.Errorf("write what is derived from %s: %w", v.Item.URL, err), o)
 	}
@@ -137,7 +154,9 @@ func (p *Pipeline) Settle(ctx context.Context, s *Settlement) error {
 
 // takeLinks judges the links of a report.
 func (w *worker) takeLinks(v crawl.Visit, r *Report, rules *Rules, o *crawl.Outcome) {
-	f := &linkCollector{v: v, rules: rules, seen: map[string]struct{}{v.Item.URL.String(): {}}, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, complete: w.complete}
+	f := &linkCollector{v: v, rules: rules, seen: map[string]struct{}{
+		v.Item.URL.String(): {},
+	}, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, complete: w.complete}
 	defer func() { w.skipped = f.skipped }()
 	links := r.Links
 	switch {
@@ -152,7 +171,8 @@ func (w *worker) takeLinks(v crawl.Visit, r *Report, rules *Rules, o *crawl.Outc
 	o.LinksFound = max(r.LinksFound, len(links))
 	if n := len(links) - MaxReportedLinks; n > 0 {
 		o.Skipped[crawl.SkipTrap] += int64(n)
-		o.Reason = fmt.Sprintf("%d of the %d links that a worker reported were left out: they are more than the limit for one page", n, len(links))
+		o.Reason = fmt.Sprintf("%d of the %d links that a worker reported were left out: "+
+			"they are more than the limit for one page", n, len(links))
 		links = links[:MaxReportedLinks]
 	}
 	for _, ref := range links {
@@ -174,9 +194,21 @@ type Held struct {
 // Return ends a visit that was handed out and not answered. While it is held nobody else may
 // request the host; asked says that a request may have been made. failed counts as an attempt, for
 // reason.
-func (p *Pipeline) Return(ctx context.Context, v crawl.Visit, asked bool, held Held, failed bool, reason string) error {
+func (p *Pipeline) Return(
+	ctx context.Context,
+	v crawl.Visit,
+	asked bool,
+	held Held,
+	failed bool,
+	reason string,
+) error {
 	w := &worker{p: p}
-	r := crawl.Response{Kind: crawl.Aborted, Requested: asked, RetryAfter: max(held.For, 0), Lease: held.Lease}
+	r := crawl.Response{
+		Kind:       crawl.Aborted,
+		Requested:  asked,
+		RetryAfter: max(held.For, 0),
+		Lease:      held.Lease,
+	}
 	o := crawl.Outcome{Kind: crawl.Aborted, Reason: reason, FetchedAt: time.Now()}
 	if failed {
 		r.Kind, o.Kind, o.Category = crawl.URLFailed, crawl.URLFailed, crawl.ErrTimeout

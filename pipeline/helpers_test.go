@@ -75,7 +75,11 @@ func newBench(t testing.TB, o scope.Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, web: map[string]func(fetcher.Request) (*fetcher.Response, error){}, contexts: map[uint64]context.Context{}}
+	b := &bench{
+		t:        t,
+		web:      map[string]func(fetcher.Request) (*fetcher.Response, error){},
+		contexts: map[uint64]context.Context{},
+	}
 	b.rules = Rules{
 		Settings: crawl.Settings{UserAgent: "crawlnode/test", Delay: time.Second},
 		Scope:    sc, Seeds: scope.NewSeeds([]string{sc.EntryOf(url(t, "http://a.test/"))}),
@@ -85,7 +89,11 @@ func newBench(t testing.TB, o scope.Options) *bench {
 
 // allowAll is a robots entry that allows everything.
 func allowAll() *crawl.Robots {
-	return &crawl.Robots{Verdict: crawl.RobotsAllowAll, Fetched: time.Now(), Expires: time.Now().Add(time.Hour)}
+	return &crawl.Robots{
+		Verdict: crawl.RobotsAllowAll,
+		Fetched: time.Now(),
+		Expires: time.Now().Add(time.Hour),
+	}
 }
 
 func (b *bench) Seen(_ context.Context, q ContentQuestion) ContentAnswer {
@@ -153,8 +161,10 @@ func answer(status int, header, body string) *fetcher.Response {
 	media := mime.Of(h, []byte(body))
 	return &fetcher.Response{
 		Status: status, Header: h, Body: []byte(body), RawBody: []byte(body), WireBytes: int64(len(body)),
-		ContentType: media.String(), MediaType: media.Essence, Started: time.Now(), Took: 10 * time.Millisecond,
-		RequestHead: []byte("GET"), ResponseHead: []byte("HTTP"), RemoteAddr: netip.MustParseAddr("127.0.0.1"),
+		ContentType: media.String(), MediaType: media.Essence, Started: time.Now(),
+		Took:        10 * time.Millisecond,
+		RequestHead: []byte("GET"), ResponseHead: []byte("HTTP"),
+		RemoteAddr: netip.MustParseAddr("127.0.0.1"),
 	}
 }
 
@@ -173,7 +183,20 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Earlier: b.earlier, Jars: b.jars, Means: b.means, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{
+			Workers:   1,
+			Source:    b,
+			Sink:      b,
+			Archive:   b,
+			Contents:  b,
+			Earlier:   b.earlier,
+			Jars:      b.jars,
+			Means:     b.means,
+			Fetcher:   f,
+			Elsewhere: b,
+			Deriver:   b.deriver,
+			Rules:     func() *Rules { return &b.rules },
+		})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {
@@ -260,7 +283,10 @@ func (b *bench) RobotsFile(_ context.Context, u urlnorm.URL) (crawl.RobotsAnswer
 
 func (b *bench) Do(ctx context.Context, r fetcher.Request) (*fetcher.Response, error) {
 	if err := r.BeforeWrite(); err != nil {
-		return nil, &fetcher.Error{Category: fetcher.Other, Err: fmt.Errorf("%w: %w", fetcher.ErrRefused, err)}
+		return nil, &fetcher.Error{
+			Category: fetcher.Other,
+			Err:      fmt.Errorf("%w: %w", fetcher.ErrRefused, err),
+		}
 	}
 	b.mu.Lock()
 	b.log = append(b.log, "fetch "+r.URL.String())

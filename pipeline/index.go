@@ -25,15 +25,22 @@ type Indexed struct {
 	Cut bool
 }
 
-// index makes the document of a page that was delivered, unless the page asks to be left out. It comes after the
-// archive, whose record it names. A panic costs the document of that page.
-func (w *worker) index(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, page, whole bool) {
+// index makes the document of a page that was delivered, unless the page asks to be left out. It
+// comes after the archive, whose record it names. A panic costs the document of that page.
+func (w *worker) index(
+	v *crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+	page, whole bool,
+) {
 	if !rules.Settings.Index || !page || o.NoIndex || o.SearchRefused() || w.p.o.Documents == nil {
 		return
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.p.o.Log.Error("the text of a page could not be read; it is not indexed", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			w.p.o.Log.Error("the text of a page could not be read; it is not indexed", "url",
+				v.Item.URL.String(), "cause", fmt.Sprint(cause))
 			o.Document = nil
 		}
 	}()

@@ -35,11 +35,14 @@ func TestKnownPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		q, o, got := b.questions[0], b.outcomes[0], b.captures[0]
-		if len(b.questions) != 1 || !q.Countable || q.Simhash == 0 || q.Digest != got.Digest || q.URL.String() != "http://a.test/" {
+		if len(b.questions) != 1 || !q.Countable || q.Simhash == 0 || q.Digest != got.Digest ||
+			q.URL.String() != "http://a.test/" {
 			t.Errorf("%s: asked %+v", name, b.questions)
 		}
-		if got.Original != c.answer.Original || got.NearOf != c.answer.NearOf || got.Simhash != q.Simhash ||
-			o.First != c.answer.First || o.Refers != (c.answer.Original != nil) || o.NearOf != c.answer.NearOf || o.DuplicateOf != c.duplicate {
+		if got.Original != c.answer.Original || got.NearOf != c.answer.NearOf ||
+			got.Simhash != q.Simhash ||
+			o.First != c.answer.First || o.Refers != (c.answer.Original != nil) ||
+			o.NearOf != c.answer.NearOf || o.DuplicateOf != c.duplicate {
 			t.Errorf("%s: archived %+v, completed %+v", name, got, o)
 		}
 	}

@@ -22,15 +22,16 @@ const (
 	maxHops = 10
 	// lowestBand is where suspicious URLs wait.
 	lowestBand = crawl.Bands - 1
-	// usualTargets is the initial capacity of a page's list of targets, maxTargets the largest that a worker keeps.
+	// usualTargets is the initial capacity of a page's list of targets, maxTargets the largest that a
+	// worker keeps.
 	usualTargets = 64
 	maxTargets   = 256
 	// defaultPriority is the priority of a sitemap entry that names none (sitemaps.org).
 	defaultPriority = 0.5
 )
 
-// BandOf is the priority class that a target asks for: 0 is first. While queues are ordered by scores, they decide
-// (package frontier/order).
+// BandOf is the priority class that a target asks for: 0 is first. While queues are ordered by
+// scores, they decide (package frontier/order).
 //
 //	suspicious            7
 //	seed                  0
@@ -86,15 +87,17 @@ func ReasonOf(v scope.Verdict) crawl.SkipReason {
 // redirects reports whether a status redirects by a Location header.
 func redirects(status int) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
 	}
 	return false
 }
 
 // shown reports whether the content of an answer is the page, and not an error page: 2xx, and a 3xx
-// other than 304 when it leads nowhere. Browsers show that one (Fetch, "HTTP-redirect fetch": without
-// a Location the response is returned), and 300 offers its choices there (RFC 9110, section 15.4.1).
+// other than 304 when it leads nowhere. Browsers show that one (Fetch, "HTTP-redirect fetch":
+// without a Location the response is returned), and 300 offers its choices there (RFC 9110, section
+// 15.4.1).
 func shown(status int) bool {
 	return status >= 200 && status < 400 && status != http.StatusNotModified
 }
@@ -159,23 +162,31 @@ type linkCollector struct {
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the links of a page or
-// sitemap that was delivered (2xx), or of a redirect without a target. Pages that come with 404, 403, 500 and the like are error
-// pages: their links are the site's navigation, which every real page has, or searches, and are not
-// taken. A panic in a parser does not end the node: the page then counts as one without links. The
-// Document is nil when the answer was no page. whole says that the same payload would bring nothing else, as long as the rules
-// are the same: nothing failed, no link waits for its scope, and no date was read that is compared with the present time.
-func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document, whole bool) {
+// sitemap that was delivered (2xx), or of a redirect without a target. Pages that come with 404,
+// 403, 500 and the like are error pages: their links are the site's navigation, which every real
+// page has, or searches, and are not taken. A panic in a parser does not end the node: the page
+// then counts as one without links. The Document is nil when the answer was no page. whole says
+// that the same payload would bring nothing else, as long as the rules are the same: nothing
+// failed, no link waits for its scope, and no date was read that is compared with the present time.
+func (w *worker) read(
+	v crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+) (doc *htmlparse.Document, whole bool) {
 	place := w.p.backlog.parse(v.Domain)
 	begun := time.Now()
 	defer func() {
 		now := time.Now()
-		if kept := w.p.backlog.parsed(v.Domain, place, now, now.Sub(begun), len(resp.Body)); v.Kept != nil {
+		if kept := w.p.backlog.parsed(v.Domain, place, now, now.Sub(begun), len(resp.Body)); v.Kept !=
+			nil {
 			v.Kept.Store(int64(kept))
 		}
 	}()
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.p.o.Log.Error("parser panicked on a page; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			w.p.o.Log.Error("parser panicked on a page; its links are lost", "url", v.Item.URL.String(),
+				"cause", fmt.Sprint(cause))
 			o.Reason = fmt.Sprintf("the page could not be parsed: %v", cause)
 			doc, whole = nil, false
 		}
@@ -184,13 +195,24 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		w.seen = make(map[string]struct{}, 256)
 	}
 	clear(w.seen)
-	f := &linkCollector{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
-		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete, traps: w.p.o.Traps}
+	f := &linkCollector{
+		v:            v,
+		rules:        rules,
+		seen:         w.seen,
+		o:            o,
+		log:          w.p.o.Log,
+		deriver:      w.p.o.Deriver,
+		skipped:      w.skipped[:0],
+		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints,
+		complete:     w.complete,
+		traps:        w.p.o.Traps,
+	}
 	f.masked, f.shown, f.targets = w.masked, w.shown, w.targets
 	whole = true
 	defer func() {
 		w.skipped, w.masked = f.skipped, f.masked
-		if n := cap(o.Targets); n > 0 && n <= maxTargets { // the Sink is done with them when the worker reads its next page
+		// the Sink is done with them when the worker reads its next page
+		if n := cap(o.Targets); n > 0 && n <= maxTargets {
 			w.targets = o.Targets[:0]
 		}
 	}()
@@ -380,15 +402,19 @@ func (f *linkCollector) page(resp *fetcher.Response) *htmlparse.Document {
 	f.o.Skipped[crawl.SkipScheme] += int64(doc.OtherScheme)
 	f.o.Skipped[crawl.SkipTrap] += int64(doc.LinksDropped) // more links than any real page has
 	if doc.LinksDropped > 0 {
-		f.o.Reason = fmt.Sprintf("%d of the page's %d links were left out: it has more than the limit for one page", doc.LinksDropped, doc.LinksFound)
-		f.log.Warn("page has more links than the limit; the rest are dropped", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
+		f.o.Reason = fmt.Sprintf(
+			"%d of the page's %d links were left out: it has more than the limit for one page",
+			doc.LinksDropped, doc.LinksFound)
+		f.log.Warn("page has more links than the limit; the rest are dropped", "url",
+			f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
 	follow, why := f.follows(resp, &doc)
 	f.o.Targets = slices.Grow(f.targets, min(len(doc.Links), usualTargets))
 	for i := range doc.Links {
 		switch l := &doc.Links[i]; {
-		case follow, why == crawl.SkipFocus && l.Tag == "meta": // a page that redirects has no text to judge
+		case follow, why == crawl.SkipFocus && l.Tag == "meta":
+			// a page that redirects has no text to judge
 			f.anchor = doc.Anchor(i)
 			f.link(l)
 		case !l.Asset() || f.rules.Settings.Assets:
@@ -428,7 +454,8 @@ func (f *linkCollector) link(l *htmlparse.Link) {
 	switch {
 	case l.Tag == "meta":
 		f.redirect(l.URL)
-	case !l.Asset(), l.Feed && f.v.Item.Depth == 0 && f.rules.Settings.Revisits(): // feeds of a site, not of each page
+	case !l.Asset(), l.Feed && f.v.Item.Depth == 0 && f.rules.Settings.Revisits():
+		// feeds of a site, not of each page
 		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
 	case f.rules.Settings.Assets && l.Part():
 		f.asset(l.URL, f.v.Item.Depth+1, 0)

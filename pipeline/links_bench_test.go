@@ -18,14 +18,27 @@ func BenchmarkPage(b *testing.B) {
 	for i := range 80 {
 		fmt.Fprintf(&page, "<li><a href=\"/section-%d/page.html\">one</a></li>\n", i%40)
 	}
-	resp := &fetcher.Response{Status: 200, MediaType: "text/html", ContentType: "text/html; charset=utf-8", Body: []byte(page.String())}
+	resp := &fetcher.Response{
+		Status:      200,
+		MediaType:   "text/html",
+		ContentType: "text/html; charset=utf-8",
+		Body:        []byte(page.String()),
+	}
 	v := crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: url(b, "http://a.test/")}}}
 	seen, memory, targets := map[string]struct{}{}, &htmlparse.Memory{}, []crawl.Target(nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		clear(seen)
 		var o crawl.Outcome
-		f := &linkCollector{v: v, rules: &rules, seen: seen, o: &o, complete: true, memory: memory, targets: targets}
+		f := &linkCollector{
+			v:        v,
+			rules:    &rules,
+			seen:     seen,
+			o:        &o,
+			complete: true,
+			memory:   memory,
+			targets:  targets,
+		}
 		doc := f.page(resp)
 		if len(o.Targets) != 40 {
 			b.Fatalf("%d targets", len(o.Targets))
@@ -34,7 +47,8 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// BenchmarkRenderOff is what a page costs more, in a node that could show pages to a browser, while --render is off.
+// BenchmarkRenderOff is what a page costs more, in a node that could show pages to a browser, while
+// --render is off.
 func BenchmarkRenderOff(b *testing.B) {
 	bench := newBench(b, scope.Options{})
 	w := &worker{p: &Pipeline{o: Options{Renderer: &browser{}}}}

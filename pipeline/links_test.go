@@ -26,13 +26,15 @@ func TestLinks(t *testing.T) {
 	b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.Depth = 2 })
 	_, o := b.one()
 	wantTargets(t, o.Targets,
-		"http://a.test/1 link d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/3 link d3 h0 b3", "http://a.test/4 link d3 h0 b3")
+		"http://a.test/1 link d3 h0 b3", "http://a.test/2 link d3 h0 b3", "http://a.test/3 link d3 h0 b3",
+		"http://a.test/4 link d3 h0 b3")
 	for _, to := range o.Targets {
 		if to.From != "http://a.test/" {
 			t.Errorf("%s was found on %q", to.URL, to.From)
 		}
 	}
-	if o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipScheme] != 1 || o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 12 {
+	if o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipScheme] != 1 ||
+		o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 12 {
 		t.Errorf("skipped %v, found %d", o.Skipped, o.LinksFound)
 	}
 
@@ -41,8 +43,10 @@ func TestLinks(t *testing.T) {
 	b.serve("http://a.test/", 200, "", page)
 	b.visit("http://a.test/")
 	_, o = b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/3 link d1 h0 b1",
-		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1", "http://a.test/c link d1 h0 b1", "http://a.test/4 link d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1",
+		"http://a.test/3 link d1 h0 b1",
+		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1",
+		"http://a.test/c link d1 h0 b1", "http://a.test/4 link d1 h0 b1")
 
 	b = newBench(t, scope.Options{MaxDepth: 2})
 	b.serve("http://a.test/", 200, "", page)
@@ -56,18 +60,25 @@ func TestLinks(t *testing.T) {
 // followed as it is, and so are sitemap files.
 func TestLinksAreNormalized(t *testing.T) {
 	t.Parallel()
-	rules, err := normalize.Parse([]string{normalize.IndexFiles, normalize.TrailingSlash, normalize.SessionIDs, normalize.WWW})
+	rules, err := normalize.Parse(
+		[]string{normalize.IndexFiles, normalize.TrailingSlash, normalize.SessionIDs, normalize.WWW})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := newBench(t, scope.Options{Mode: scope.Domain})
 	b.rules.Normalize, b.rules.Settings.Assets = rules, true
-	b.serve("http://a.test/", 200, "", `<a href="/index.html">self</a><a href="/1/">1</a><a href="/1;jsessionid=3">1</a><a href="http://www.a.test/2">2</a><img src="/i.png?PHPSESSID=1">`)
+	b.serve("http://a.test/", 200, "",
+		`<a href="/index.html">self</a><a href="/1/">1</a><a href="/1;jsessionid=3">1</a><a href="http://www.a.test/2">2</a><img src="/i.png?PHPSESSID=1">`)
 	b.visit("http://a.test/")
 	_, o := b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/i.png asset d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1",
+		"http://a.test/i.png asset d1 h0 b1")
 
-	for to, want := range map[string]string{"/index.html": "http://a.test/index.html", "/x/": "http://a.test/x", "http://www.a.test/": "http://www.a.test/"} {
+	for to, want := range map[string]string{
+		"/index.html":        "http://a.test/index.html",
+		"/x/":                "http://a.test/x",
+		"http://www.a.test/": "http://www.a.test/",
+	} {
 		b = newBench(t, scope.Options{Mode: scope.Domain})
 		b.rules.Normalize = rules
 		b.serve("http://a.test/", 302, "Location: "+to, "")
@@ -108,19 +119,27 @@ func TestWhatIsParsed(t *testing.T) {
 		{"forbidden", "", link, 403, 0},
 		{"broken", "", link, 500, 0},
 		{"feed", "Content-Type: application/xml", "<rss><channel><item><link>http://a.test/x</link></item></channel></rss>", 200, 0},
-		{"feed by its type", "Content-Type: application/rss+xml", "<rss><channel><item><link>http://a.test/x</link></item></channel></rss>", 200, 0},
+		{"feed by its type", "Content-Type: application/rss+xml",
+			"<rss><channel><item><link>http://a.test/x</link></item></channel></rss>", 200, 0},
 		{"other XML", "Content-Type: text/xml", "<note>" + link + "</a></note>", 200, 0},
 		{"XHTML as XML", "Content-Type: application/xml", `<html xmlns="http://www.w3.org/1999/xhtml">` + link + "</a></html>", 200, 1},
 		{"XHTML without a type", "", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">` + link + "</a></html>", 200, 1},
 		{"XHTML with a prefix", "Content-Type: text/xml", `<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:a href="/x"/></h:html>`, 200, 1},
-		{"XHTML with a prefix, meta nofollow", "Content-Type: text/xml", `<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:meta name="robots" content="nofollow"/><h:a href="/x"/></h:html>`, 200, 0},
-		{"XHTML in other XML", "Content-Type: application/xml", `<doc xmlns:h="http://www.w3.org/1999/xhtml"><a href="/y"/><h:a href="/x"/></doc>`, 200, 1},
+		{"XHTML with a prefix, meta nofollow", "Content-Type: text/xml",
+			`<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:meta name="robots" content="nofollow"/><h:a href="/x"/></h:html>`,
+			200, 0},
+		{"XHTML in other XML", "Content-Type: application/xml",
+			`<doc xmlns:h="http://www.w3.org/1999/xhtml"><a href="/y"/><h:a href="/x"/></doc>`, 200, 1},
 		{"drawing", "Content-Type: image/svg+xml", `<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"/></svg>`, 200, 1},
-		{"drawing, header nofollow", "Content-Type: image/svg+xml\nX-Robots-Tag: nofollow", `<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"/></svg>`, 200, 0},
-		{"linked sitemap with XHTML", "Content-Type: text/xml", `<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>http://a.test/x</loc><xhtml:link href="/y"/></url></urlset>`, 200, 1},
+		{"drawing, header nofollow", "Content-Type: image/svg+xml\nX-Robots-Tag: nofollow",
+			`<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"/></svg>`, 200, 0},
+		{"linked sitemap with XHTML", "Content-Type: text/xml",
+			`<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>http://a.test/x</loc><xhtml:link href="/y"/></url></urlset>`,
+			200, 1},
 		{"linked sitemap", "Content-Type: text/xml", "<urlset><url><loc>http://a.test/x</loc></url></urlset>", 200, 1},
 		{"linked index", "Content-Type: text/xml", "<sitemapindex><sitemap><loc>http://a.test/x</loc></sitemap></sitemapindex>", 200, 1},
-		{"linked sitemap, header nofollow", "Content-Type: text/xml\nX-Robots-Tag: nofollow", "<urlset><url><loc>http://a.test/x</loc></url></urlset>", 200, 0},
+		{"linked sitemap, header nofollow", "Content-Type: text/xml\nX-Robots-Tag: nofollow",
+			"<urlset><url><loc>http://a.test/x</loc></url></urlset>", 200, 0},
 		{"meta nofollow", "", `<meta name="robots" content="nofollow">` + link, 200, 0},
 		{"meta for another", "", `<meta name="otherbot" content="nofollow">` + link, 200, 1},
 		{"header nofollow", "X-Robots-Tag: nofollow", link, 200, 0},
@@ -174,7 +193,8 @@ func TestRedirects(t *testing.T) {
 			b := newBench(t, scope.Options{Exclude: []string{"prefix:http://www.a.test/secret"}})
 			b.rules.Settings.Archive = true
 			if form == "refresh" {
-				b.serve("http://a.test/", 200, "", fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, c.to))
+				b.serve("http://a.test/", 200, "",
+					fmt.Sprintf(`<meta http-equiv="refresh" content="0; url=%s">`, c.to))
 			} else {
 				var status int
 				fmt.Sscan(form, &status)
@@ -185,7 +205,8 @@ func TestRedirects(t *testing.T) {
 			if len(b.asked) != 1 || len(b.captures) != 1 {
 				t.Errorf("%s by %s: %d requests, %d captures", c.name, form, len(b.asked), len(b.captures))
 			}
-			if (o.ScopeAlias != "") != c.alias || c.alias && o.ScopeAlias != b.rules.Scope.EntryOf(url(t, c.to)) {
+			if (o.ScopeAlias != "") != c.alias ||
+				c.alias && o.ScopeAlias != b.rules.Scope.EntryOf(url(t, c.to)) {
 				t.Errorf("%s by %s: scope alias %q", c.name, form, o.ScopeAlias)
 			}
 			if c.want != "" {
@@ -198,7 +219,8 @@ func TestRedirects(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		header string
-	}{{302, ""}, {302, "Location: http://a.test/"}, {300, "Location: /x"}, {304, "Location: /x"}, {200, "Location: /x"}} {
+	}{{302, ""}, {302, "Location: http://a.test/"}, {300, "Location: /x"}, {304, "Location: /x"},
+		{200, "Location: /x"}} {
 		b := newBench(t, scope.Options{})
 		b.serve("http://a.test/", c.status, c.header, "")
 		b.visit("http://a.test/")
@@ -219,8 +241,11 @@ func TestTooManyLinks(t *testing.T) {
 	b.serve("http://a.test/", 200, "", page.String())
 	b.visit("http://a.test/")
 	_, o := b.one()
-	if len(o.Targets) != htmlparse.MaxLinks || o.Skipped[crawl.SkipTrap] != 3 || o.LinksFound != htmlparse.MaxLinks+3 || !strings.Contains(o.Reason, "3 of the page's 50003 links") {
-		t.Errorf("%d targets, skipped %v, found %d, reason %q", len(o.Targets), o.Skipped, o.LinksFound, o.Reason)
+	if len(o.Targets) != htmlparse.MaxLinks || o.Skipped[crawl.SkipTrap] != 3 ||
+		o.LinksFound != htmlparse.MaxLinks+3 ||
+		!strings.Contains(o.Reason, "3 of the page's 50003 links") {
+		t.Errorf("%d targets, skipped %v, found %d, reason %q", len(o.Targets), o.Skipped, o.LinksFound,
+			o.Reason)
 	}
 }
 
@@ -236,12 +261,14 @@ func TestBandOf(t *testing.T) {
 		{crawl.ViaSeed, 0, 0, false, 0}, {crawl.ViaSeed, 0, 0, true, 7},
 		{crawl.ViaLink, 1, 0, false, 1}, {crawl.ViaLink, 6, 0, false, 6}, {crawl.ViaLink, 99, 0, false, 6}, {crawl.ViaLink, 1, 0, true, 7},
 		{crawl.ViaRedirect, 0, 0, false, 0}, {crawl.ViaAsset, 2, 0, false, 2}, {crawl.ViaSitemapFile, 3, 0, false, 1},
-		{crawl.ViaSitemap, 1, 1, false, 1}, {crawl.ViaSitemap, 1, 0.8, false, 2}, {crawl.ViaSitemap, 1, 0.5, false, 4}, {crawl.ViaSitemap, 1, 0, false, 6},
+		{crawl.ViaSitemap, 1, 1, false, 1}, {crawl.ViaSitemap, 1, 0.8, false, 2},
+		{crawl.ViaSitemap, 1, 0.5, false, 4}, {crawl.ViaSitemap, 1, 0, false, 6},
 		{crawl.ViaSitemap, 1, math.NaN(), false, 4}, {crawl.ViaSitemap, 1, -3, false, 4}, {crawl.ViaSitemap, 1, math.Inf(1), false, 4},
 		{crawl.ViaLink, -1, 0, false, 0},
 	} {
 		if got := BandOf(c.via, c.depth, c.priority, c.suspicious); got != c.want {
-			t.Errorf("BandOf(%v, %d, %v, %v) = %d, want %d", c.via, c.depth, c.priority, c.suspicious, got, c.want)
+			t.Errorf("BandOf(%v, %d, %v, %v) = %d, want %d", c.via, c.depth, c.priority, c.suspicious, got,
+				c.want)
 		}
 	}
 }
@@ -266,7 +293,8 @@ func TestPriorityOfSites(t *testing.T) {
 	for i := range o.Targets {
 		got[o.Targets[i].URL.Path()] = o.Targets[i].Band
 	}
-	if want := map[string]crawl.Band{"/news/1": 1, "/archive/1": 6, "/other": 1}; !maps.Equal(got, want) {
+	if want := map[string]crawl.Band{"/news/1": 1, "/archive/1": 6, "/other": 1}; !maps.Equal(got,
+		want) {
 		t.Errorf("bands %v, want %v", got, want)
 	}
 	for name, c := range map[string]struct {

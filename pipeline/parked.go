@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// parked are the workers beyond Options.Limit, which wait until it grows. The first workers go on, so
-// that what each has in memory is used again.
+// parked are the workers beyond Options.Limit, which wait until it grows. The first workers go on,
+// so that what each has in memory is used again.
 type parked struct {
 	limit atomic.Int64 // as a worker saw it last
 	mu    sync.Mutex   // guards ended, and no worker is between its check and its wait
@@ -21,8 +21,8 @@ func newParked() *parked {
 	return k
 }
 
-// park blocks while the i-th worker is beyond the limit, until ctx ends or the visits do. A worker that is not, and
-// sees that the limit has grown, wakes the others.
+// park blocks while the i-th worker is beyond the limit, until ctx ends or the visits do. A worker
+// that is not, and sees that the limit has grown, wakes the others.
 func (p *Pipeline) park(ctx context.Context, i int) {
 	if p.o.Limit == nil {
 		return

@@ -27,18 +27,31 @@ func (f gatedFetcher) Do(ctx context.Context, r fetcher.Request) (*fetcher.Respo
 }
 
 // widening makes a pipeline of 20 workers with a limit, and visits for it.
-func widening(t *testing.T, visits int) (b *bench, limit *atomic.Int64, gate chan struct{}, f Fetcher) {
+func widening(
+	t *testing.T,
+	visits int,
+) (b *bench, limit *atomic.Int64, gate chan struct{}, f Fetcher) {
 	b, limit, gate = newBench(t, scope.Options{}), new(atomic.Int64), make(chan struct{})
 	for i := range visits {
 		b.visit(fmt.Sprintf("http://a.test/%d", i))
 	}
 	f = gatedFetcher{b, gate}
-	b.p = New(Options{Workers: 20, Limit: func() int { return int(limit.Load()) }, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
+	b.p = New(Options{
+		Workers:   20,
+		Limit:     func() int { return int(limit.Load()) },
+		Source:    b,
+		Sink:      b,
+		Archive:   b,
+		Contents:  b,
+		Fetcher:   f,
+		Elsewhere: b,
+		Rules:     func() *Rules { return &b.rules },
+	})
 	return b, limit, gate, f
 }
 
-// As many workers have a visit as the limit says; when it has grown, the next visit that ends lets the others in. The last
-// visit ends those that wait.
+// As many workers have a visit as the limit says; when it has grown, the next visit that ends lets
+// the others in. The last visit ends those that wait.
 func TestWorkersFollowLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

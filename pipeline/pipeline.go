@@ -249,9 +249,11 @@ func New(o Options) *Pipeline {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pipeline{
-		o: o, made: madeBy(&o), backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
+		o: o, made: madeBy(&o), backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0),
+			max(runtime.GOMAXPROCS(0)-1, 1)),
 		memories: sync.Pool{New: func() any { return &htmlparse.Memory{} }}, parked: newParked(),
-		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)), documents: make(chan struct{}, maxDocuments),
+		sitemaps: make(chan struct{}, runtime.GOMAXPROCS(0)), documents: make(chan struct{},
+			maxDocuments),
 	}
 }
 

@@ -138,8 +138,8 @@ func (w *worker) tdm(
 	}
 }
 
-// mayFollow reports whether a redirect of tdmrep.json leads to what may be fetched in this visit. The
-// leave that RFC 9309 (section 2.3.1.2) gives to follow those of robots.txt anywhere is for
+// mayFollow reports whether a redirect of tdmrep.json leads to what may be fetched in this visit.
+// The leave that RFC 9309 (section 2.3.1.2) gives to follow those of robots.txt anywhere is for
 // robots.txt alone.
 func (w *worker) mayFollow(v *crawl.Visit, next urlnorm.URL, rules *Rules) bool {
 	return next.Origin() == v.Robots.Origin && (v.Robots.Verdict == crawl.RobotsAllowAll ||
@@ -161,9 +161,9 @@ func (c *robotsVisit) tdmFailed(err error, name string) (crawl.Response, crawl.O
 	return c.tdmAnswered(&crawl.RobotsAnswer{At: c.at, Failure: o.Reason}, name)
 }
 
-// tdmAnswered stores the file beside the rules of robots.txt, which stay as they are. An answer that
-// says nothing of the file leaves what is known of it; one that limits the crawl slows the host
-// down.
+// tdmAnswered stores the file beside the rules of robots.txt, which stay as they are. An answer
+// that says nothing of the file leaves what is known of it; one that limits the crawl slows the
+// host down.
 func (c *robotsVisit) tdmAnswered(
 	a *crawl.RobotsAnswer,
 	name string,

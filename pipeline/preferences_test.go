@@ -38,11 +38,12 @@ func ruled(robots, tdm string) func(*crawl.Visit) {
 	}
 }
 
-// TestPreferences: what an owner says at each level is stored with the visit and with the capture, and decides
-// about the index and what is given away only when that is wanted.
+// TestPreferences: what an owner says at each level is stored with the visit and with the capture,
+// and decides about the index and what is given away only when that is wanted.
 func TestPreferences(t *testing.T) {
 	t.Parallel()
-	const robots, tdm = "User-agent: *\nContent-Signal: search=yes, ai-train=no\n", `[{"location":"/","tdm-reservation":1}]`
+	const robots, tdm = "User-agent: *\nContent-Signal: search=yes, ai-train=no\n",
+		`[{"location":"/","tdm-reservation":1}]`
 	for name, c := range map[string]struct {
 		mode, purpose, header, head string
 		want                        string
@@ -50,7 +51,8 @@ func TestPreferences(t *testing.T) {
 	}{
 		"ignored": {mode: "ignore", header: "X-Robots-Tag: noai", want: " | "},
 		"marked": {header: "X-Robots-Tag: noarchive", head: `<meta name="robots" content="noai">`,
-			want: "search=y, archive=n, ai-input=n, ai-train=n | robots.txt: Content-Signal: search=yes, ai-train=no; " +
+			want: "search=y, archive=n, ai-input=n, ai-train=n | robots.txt: Content-Signal: search=yes, " +
+				"ai-train=no; " +
 				"tdmrep.json: tdm-reservation: 1; header: X-Robots-Tag: noarchive; meta: robots: noai"},
 		"obeyed": {mode: "obey", purpose: "archive,ai-input", header: "X-Robots-Tag: noarchive",
 			want: "search=y, archive=n, ai-train=n | robots.txt: Content-Signal: search=yes, ai-train=no; " +
@@ -58,7 +60,8 @@ func TestPreferences(t *testing.T) {
 			out: preferences.PurposesOf(preferences.Archive)},
 	} {
 		b := newBench(t, scope.Options{})
-		b.rules.Settings.Archive, b.rules.Settings.Preferences, b.rules.Settings.Purpose = true, c.mode, c.purpose
+		b.rules.Settings.Archive, b.rules.Settings.Preferences, b.rules.Settings.Purpose = true, c.mode,
+			c.purpose
 		b.serve("http://a.test/", 200, c.header, "<head>"+c.head+"</head>")
 		b.visit("http://a.test/", ruled(robots, tdm))
 		_, o := b.one()
@@ -98,15 +101,16 @@ func TestPreferencesOfA304(t *testing.T) {
 		func(v *crawl.Visit) { v.Item.ETag = `"1"` },
 	)
 	_, o := b.one()
-	want := "search=n, ai-input=n, ai-train=n | robots.txt: Content-Usage: train-ai=n; header: Content-Usage: search=n; " +
+	want := "search=n, ai-input=n, ai-train=n | robots.txt: Content-Usage: train-ai=n; header: " +
+		"Content-Usage: search=n; " +
 		"header: X-Robots-Tag: noai"
 	if got := said(t, &o); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestTDMFile: a visit is spent on tdmrep.json when the crawl's purpose asks for it and robots.txt allows it.
-// Whatever the server answers, the host's pages are visited afterwards.
+// TestTDMFile: a visit is spent on tdmrep.json when the crawl's purpose asks for it and robots.txt
+// allows it. Whatever the server answers, the host's pages are visited afterwards.
 func TestTDMFile(t *testing.T) {
 	t.Parallel()
 	const file = `[ {"location": "/a", "tdm-reservation": 1, "more": [1, 2]} ]`
@@ -117,21 +121,33 @@ func TestTDMFile(t *testing.T) {
 		tdm             string
 	}{
 		"no such purpose": {purpose: "search", asked: []string{"/page"}},
-		"forbidden":       {purpose: "ai-train", robots: "User-agent: *\nDisallow: /.well-known/\n", asked: []string{"/page"}},
+		"forbidden": {
+			purpose: "ai-train",
+			robots:  "User-agent: *\nDisallow: /.well-known/\n",
+			asked:   []string{"/page"},
+		},
 		"there": {purpose: "ai-input", serve: func(b *bench) {
 			b.serve("http://a.test"+preferences.TDMPath, 200, "Content-Type: application/json", file)
 		},
 			asked: []string{preferences.TDMPath}, tdm: `[{"location":"/a","tdm-reservation":1}]`},
 		"missing": {purpose: "ai-train", asked: []string{preferences.TDMPath}},
-		"an error": {purpose: "ai-train", serve: func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 500, "", "x") },
-			asked: []string{preferences.TDMPath}},
+		"an error": {
+			purpose: "ai-train",
+			serve:   func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 500, "", "x") },
+			asked:   []string{preferences.TDMPath},
+		},
 		"no answer": {purpose: "ai-train", serve: func(b *bench) {
-			b.fail("http://a.test"+preferences.TDMPath, &fetcher.Error{Category: fetcher.Timeout, Contacted: true, Err: errors.New("late")})
+			b.fail("http://a.test"+preferences.TDMPath,
+				&fetcher.Error{Category: fetcher.Timeout, Contacted: true, Err: errors.New("late")})
 		}, asked: []string{preferences.TDMPath}},
-		"no JSON": {purpose: "ai-train", serve: func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 200, "", "<html>") },
-			asked: []string{preferences.TDMPath}},
+		"no JSON": {
+			purpose: "ai-train",
+			serve:   func(b *bench) { b.serve("http://a.test"+preferences.TDMPath, 200, "", "<html>") },
+			asked:   []string{preferences.TDMPath},
+		},
 		"too long": {purpose: "ai-train", serve: func(b *bench) {
-			b.serve("http://a.test"+preferences.TDMPath, 200, "", "["+strings.Repeat(" ", preferences.MaxTDMFile)+"]")
+			b.serve("http://a.test"+preferences.TDMPath, 200, "",
+				"["+strings.Repeat(" ", preferences.MaxTDMFile)+"]")
 		}, asked: []string{preferences.TDMPath}},
 	} {
 		b := newBench(t, scope.Options{})
@@ -181,8 +197,8 @@ func TestTDMRedirect(t *testing.T) {
 	}
 }
 
-// TestTDMTrouble: what goes wrong with the file leaves what is known of it, slows the host down as elsewhere, and
-// leads nowhere but within the origin and robots.txt.
+// TestTDMTrouble: what goes wrong with the file leaves what is known of it, slows the host down as
+// elsewhere, and leads nowhere but within the origin and robots.txt.
 func TestTDMTrouble(t *testing.T) {
 	t.Parallel()
 	const known = `[{"location":"/","tdm-reservation":1}]`
@@ -193,14 +209,25 @@ func TestTDMTrouble(t *testing.T) {
 		tdm   string
 		asked int
 	}{
-		"limited":                 {func(b *bench) { b.serve(at, 429, "Retry-After: 7", "") }, crawl.RateLimited, known, 1},
-		"unavailable":             {func(b *bench) { b.serve(at, 503, "", "") }, crawl.RateLimited, known, 1},
-		"an error":                {func(b *bench) { b.serve(at, 500, "", "") }, crawl.RobotsFetched, known, 1},
-		"gone":                    {func(b *bench) { b.serve(at, 410, "", "") }, crawl.RobotsFetched, "", 1},
-		"another host":            {func(b *bench) { b.serve(at, 302, "Location: http://b.test/x", "") }, crawl.RobotsFetched, "", 1},
-		"what robots.txt forbids": {func(b *bench) { b.serve(at, 302, "Location: /private/x", "") }, crawl.RobotsFetched, "", 1},
+		"limited": {func(b *bench) { b.serve(at, 429, "Retry-After: 7", "") },
+			crawl.RateLimited, known, 1},
+		"unavailable": {func(b *bench) { b.serve(at, 503, "", "") }, crawl.RateLimited, known,
+			1},
+		"an error": {func(b *bench) { b.serve(at, 500, "", "") }, crawl.RobotsFetched,
+			known, 1},
+		"gone": {func(b *bench) { b.serve(at, 410, "", "") }, crawl.RobotsFetched, "",
+			1},
+		"another host": {func(b *bench) { b.serve(at, 302, "Location: http://b.test/x", "") },
+			crawl.RobotsFetched, "", 1},
+		"what robots.txt forbids": {func(b *bench) { b.serve(at, 302, "Location: /private/x", "") },
+			crawl.RobotsFetched, "", 1},
 		"a kept connection": {func(b *bench) {
-			b.fail(at, &fetcher.Error{Category: fetcher.Truncated, Contacted: true, Reused: true, Err: errors.New("EOF")})
+			b.fail(at, &fetcher.Error{
+				Category:  fetcher.Truncated,
+				Contacted: true,
+				Reused:    true,
+				Err:       errors.New("EOF"),
+			})
 		}, crawl.Lost, known, 1},
 	} {
 		b := newBench(t, scope.Options{})
@@ -228,8 +255,9 @@ func TestTDMTrouble(t *testing.T) {
 	}
 }
 
-// TestUnreadPreferences: a 304 of a page whose own word nobody has read says so; one that was read and says
-// nothing does not. A page that is refused to the index has no basis, so that it is read again.
+// TestUnreadPreferences: a 304 of a page whose own word nobody has read says so; one that was read
+// and says nothing does not. A page that is refused to the index has no basis, so that it is read
+// again.
 func TestUnreadPreferences(t *testing.T) {
 	t.Parallel()
 	for last, want := range map[string]bool{"": true, preferences.Record{}.Encode(): false} {
@@ -241,7 +269,10 @@ func TestUnreadPreferences(t *testing.T) {
 			t.Errorf("%q: unread %v, want %v", last, o.PreferencesUnread, want)
 		}
 	}
-	for header, want := range map[string]bool{"Content-Usage: search=y": true, "Content-Usage: search=n": false} {
+	for header, want := range map[string]bool{
+		"Content-Usage: search=y": true,
+		"Content-Usage: search=n": false,
+	} {
 		b := newBench(t, scope.Options{})
 		b.rules.Basis, b.rules.Settings.Index, b.rules.Settings.Preferences = 7, true, "obey"
 		b.serve("http://a.test/", 200, header, "<p>text")

@@ -38,13 +38,15 @@ func TestRefreshHeader(t *testing.T) {
 		strings.Repeat(" ", 99) + "0; /x": "/x",
 	} {
 		for name, answer := range map[string]string{
-			"page": "", "plain text": "Content-Type: text/plain\n", "image": "Content-Type: image/png\n", "XML": "Content-Type: text/xml\n",
+			"page": "", "plain text": "Content-Type: text/plain\n", "image": "Content-Type: image/png\n",
+			"XML": "Content-Type: text/xml\n",
 		} {
 			b := newBench(t, scope.Options{})
 			b.serve("http://a.test/", 200, answer+"Refresh: "+value, "")
 			b.visit("http://a.test/")
 			if _, o := b.one(); want == "" && len(o.Targets) > 0 ||
-				want != "" && (len(o.Targets) != 1 || o.Targets[0].URL.String() != "http://a.test"+want || o.Targets[0].Via != crawl.ViaRedirect) {
+				want != "" && (len(o.Targets) != 1 || o.Targets[0].URL.String() != "http://a.test"+want ||
+					o.Targets[0].Via != crawl.ViaRedirect) {
 				t.Errorf("%q on %s: %q, want %q", value, name, targets(o.Targets), want)
 			}
 		}
@@ -69,7 +71,8 @@ func TestRefreshHeader(t *testing.T) {
 		{"second line", 200, "Refresh: 0; url=/y", "", 1, 0},
 	} {
 		b := newBench(t, scope.Options{})
-		b.serve("http://a.test/", c.status, strings.TrimSuffix("Refresh: 0; url=/x\n"+c.header, "\n"), c.body)
+		b.serve("http://a.test/", c.status, strings.TrimSuffix("Refresh: 0; url=/x\n"+c.header, "\n"),
+			c.body)
 		b.visit("http://a.test/")
 		if _, o := b.one(); len(o.Targets) != c.want || o.Skipped[crawl.SkipNoFollow] != c.asked {
 			t.Errorf("%s: %q, %d not followed", c.name, targets(o.Targets), o.Skipped[crawl.SkipNoFollow])

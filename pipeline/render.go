@@ -19,26 +19,29 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file is the way of a page through a browser, between its fetch and its links. The worker that has fetched the
-// page goes on with other hosts: the page has a goroutine of its own until it is completed, and those are as many as
-// the Renderer has slots.
+// This file is the way of a page through a browser, between its fetch and its links. The worker
+// that has fetched the page goes on with other hosts: the page has a goroutine of its own until it
+// is completed, and those are as many as the Renderer has slots.
 
 // Renderer shows pages to a browser. Its methods are called by many goroutines at once.
 type Renderer interface {
-	// Reserve takes a slot for the page of v, which is not fetched yet. wait > 0: there is none, the page is not fetched, and its
-	// host gets no visit of a page for so long. A nil slot without a wait: it is not known that the page needs one.
+	// Reserve takes a slot for the page of v, which is not fetched yet. wait > 0: there is none, the
+	// page is not fetched, and its host gets no visit of a page for so long. A nil slot without a
+	// wait: it is not known that the page needs one.
 	Reserve(v *crawl.Visit, s *crawl.Settings) (p RenderSlot, wait time.Duration)
-	// Decide says whether a page is shown to a browser. doc is nil at first; known is false when the page has to be parsed before.
+	// Decide says whether a page is shown to a browser. doc is nil at first; known is false when the
+	// page has to be parsed before.
 	Decide(p *Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool)
-	// Late takes a slot for a page that was fetched without one. Nil: there is none; the page stays queued, and Reserve asks
-	// its host to wait.
+	// Late takes a slot for a page that was fetched without one. Nil: there is none; the page stays
+	// queued, and Reserve asks its host to wait.
 	Late(v *crawl.Visit) RenderSlot
-	// Render shows a page. It returns soon after ctx is done, and otherwise within the limits of the browser.
+	// Render shows a page. It returns soon after ctx is done, and otherwise within the limits of the
+	// browser.
 	Render(ctx context.Context, p *Showing, s *crawl.Settings) (*Shown, error)
 }
 
-// ErrMoved is an error of Render: the page's host goes to another node, so the browser cannot have what the page asks for. The page
-// stays queued, and is shown there.
+// ErrMoved is an error of Render: the page's host goes to another node, so the browser cannot have
+// what the page asks for. The page stays queued, and is shown there.
 var ErrMoved = errors.New("its host moves to another node")
 
 // RenderSlot is the right to have one page in a browser or waiting for one.
@@ -82,13 +85,16 @@ func (w *worker) reserve(v *crawl.Visit, rules *Rules) (RenderSlot, time.Duratio
 
 // noSlot ends a visit before its request: too many pages wait for the browsers.
 func (w *worker) noSlot(ctx context.Context, v crawl.Visit, wait time.Duration) error {
-	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait}, crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: time.Now()})
+	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, HoldPages: wait},
+		crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: time.Now()})
 }
 
 // mayShow reports whether an answer is a page that a browser could show.
 func (w *worker) mayShow(v *crawl.Visit, resp *fetcher.Response, rules *Rules) bool {
-	return w.p.o.Renderer != nil && rules.Settings.Renders() && resp.Status >= 200 && resp.Status < 300 &&
-		v.Item.Via != crawl.ViaSitemapFile && kindOf(resp) == pageMedia && !(&linkCollector{v: *v, rules: rules}).isForeign()
+	return w.p.o.Renderer != nil && rules.Settings.Renders() && resp.Status >= 200 &&
+		resp.Status < 300 &&
+		v.Item.Via != crawl.ViaSitemapFile && kindOf(resp) == pageMedia &&
+		!(&linkCollector{v: *v, rules: rules}).isForeign()
 }
 
 // fetched is a page on its way to a browser.
@@ -136,14 +142,19 @@ func (w *worker) show(keep context.Context, f *fetched) error {
 	}
 	if f.place == nil {
 		defer f.leave()
-		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: f.o.FetchedAt})
+		return w.completeVisit(keep, f.v,
+			crawl.Outcome{Kind: crawl.Aborted, Reason: noSlotReason, FetchedAt: f.o.FetchedAt})
 	}
 	w.p.showing.Go(func() error { return w.p.rendered(keep, f) })
 	return nil
 }
 
 // decideParsed parses a page to decide about it. done: it is completed as it was fetched.
-func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Rendering) (done bool, err error) {
+func (w *worker) decideParsed(
+	keep context.Context,
+	f *fetched,
+	d *crawl.Rendering,
+) (done bool, err error) {
 	w.p.backlog.begin(f.v.Domain, time.Now())
 	defer w.p.backlog.end(f.v.Domain)
 	o := f.o
@@ -160,8 +171,8 @@ func (w *worker) decideParsed(keep context.Context, f *fetched, d *crawl.Renderi
 	return true, w.closeVisit(keep, f.v, w.keepParsed(keep, f.v, f.resp, f.rules, &o, doc, nil), &o)
 }
 
-// rendered shows a page, takes what the browser made of it, and completes it. A page that the browser cannot show is
-// taken as it was fetched, with a remark.
+// rendered shows a page, takes what the browser made of it, and completes it. A page that the
+// browser cannot show is taken as it was fetched, with a remark.
 func (p *Pipeline) rendered(keep context.Context, f *fetched) error {
 	defer f.leave()
 	defer context.AfterFunc(p.running, func() { f.takeBack(nil) })()
@@ -169,7 +180,11 @@ func (p *Pipeline) rendered(keep context.Context, f *fetched) error {
 	shown, err := p.o.Renderer.Render(f.fetching, &f.page, &f.rules.Settings)
 	switch {
 	case errors.Is(err, ErrMoved), err != nil && f.fetching.Err() != nil:
-		return w.completeVisit(keep, f.v, crawl.Outcome{Kind: crawl.Aborted, Reason: "the page was taken back while a browser showed it", FetchedAt: f.o.FetchedAt})
+		return w.completeVisit(keep, f.v, crawl.Outcome{
+			Kind:      crawl.Aborted,
+			Reason:    "the page was taken back while a browser showed it",
+			FetchedAt: f.o.FetchedAt,
+		})
 	case err != nil:
 		f.o.Rendering = &crawl.Rendering{Reason: err.Error()}
 		f.o.Reason = joined(f.o.Reason, "taken as it was fetched: "+err.Error())
@@ -197,7 +212,8 @@ func (w *worker) keepShown(ctx context.Context, f *fetched, shown *Shown) error 
 	w.readPreferences(&f.v, f.resp, f.rules, &f.o, doc)
 	made := []crawl.Resource{{At: time.Now(), ContentType: shownType, Body: shown.DOM}}
 	if shown.Screenshot != nil {
-		made = append(made, crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})
+		made = append(made,
+			crawl.Resource{At: made[0].At, ContentType: "image/png", Body: shown.Screenshot})
 	}
 	return w.keepParsed(ctx, f.v, f.resp, f.rules, &f.o, doc, &madeOf{resources: made, page: &page})
 }
@@ -210,7 +226,15 @@ type madeOf struct {
 }
 
 // keepParsed archives a page that was parsed and writes what is derived from it. It uses up doc.
-func (w *worker) keepParsed(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, made *madeOf) error {
+func (w *worker) keepParsed(
+	ctx context.Context,
+	v crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+	doc *htmlparse.Document,
+	made *madeOf,
+) error {
 	if o.Digest == (crawl.Digest{}) {
 		o.Digest = digestOf(resp)
 	}
@@ -263,7 +287,12 @@ func sameOrigin(u urlnorm.URL, other string) bool {
 }
 
 // closeVisit completes a visit whose page was kept, or not: then the item stays queued.
-func (w *worker) closeVisit(keep context.Context, v crawl.Visit, err error, o *crawl.Outcome) error {
+func (w *worker) closeVisit(
+	keep context.Context,
+	v crawl.Visit,
+	err error,
+	o *crawl.Outcome,
+) error {
 	if err != nil {
 		return w.broken(keep, v, fmt.Errorf("archive %s: %w", v.Item.URL, err), o)
 	}
@@ -287,7 +316,8 @@ func (s *Shown) take(f *linkCollector, doc *htmlparse.Document, follow bool, why
 		if u == f.v.Item.URL.WithoutRoute() {
 			u = routeOf(u, ref, anchors)
 		}
-		if _, known := f.seen[f.rules.Normalize.Apply(u).String()]; known || slices.ContainsFunc(doc.Links, func(l htmlparse.Link) bool { return l.URL == u }) {
+		if _, known := f.seen[f.rules.Normalize.Apply(u).String()]; known ||
+			slices.ContainsFunc(doc.Links, func(l htmlparse.Link) bool { return l.URL == u }) {
 			continue
 		}
 		f.o.LinksFound++
@@ -299,8 +329,8 @@ func (s *Shown) take(f *linkCollector, doc *htmlparse.Document, follow bool, why
 	}
 }
 
-// routeOf is the page that the document u shows for the fragment of ref (decision 0244). anchors: the application writes anchors
-// within a page as "?id=" of the route, as docsify does.
+// routeOf is the page that the document u shows for the fragment of ref (decision 0244). anchors:
+// the application writes anchors within a page as "?id=" of the route, as docsify does.
 func routeOf(u urlnorm.URL, ref string, anchors bool) urlnorm.URL {
 	_, fragment, _ := strings.Cut(ref, "#")
 	if anchors {
@@ -309,7 +339,8 @@ func routeOf(u urlnorm.URL, ref string, anchors bool) urlnorm.URL {
 	return u.WithRoute(fragment)
 }
 
-// part makes one request for a page that a browser shows, in the turn of this host. With validators of an earlier answer the status may be 304.
+// part makes one request for a page that a browser shows, in the turn of this host. With validators
+// of an earlier answer the status may be 304.
 func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
 	req := w.request(v.Item.URL, v, rules)
@@ -324,10 +355,22 @@ func (w *worker) part(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	if retry.Limited(resp.Status) {
 		r.Kind, r.RetryAfter = crawl.RateLimited, askedWait(resp.Header, time.Now())
 	}
-	o := crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at}
+	o := crawl.Outcome{
+		Kind:      r.Kind,
+		Status:    resp.Status,
+		Took:      resp.Took,
+		Bytes:     resp.WireBytes,
+		FetchedAt: at,
+	}
 	keepValidators(&v, resp, &o)
-	if o.Part = (&crawl.Part{Status: resp.Status, Header: resp.Header, Body: slices.Clone(resp.Body)}); resp.DecodeErr != nil || resp.Truncated != "" {
-		o.Part = &crawl.Part{Refusal: errors.Join(errors.New("the answer is not whole"), resp.DecodeErr).Error()}
+	if o.Part = (&crawl.Part{
+		Status: resp.Status,
+		Header: resp.Header,
+		Body:   slices.Clone(resp.Body),
+	}); resp.DecodeErr != nil || resp.Truncated != "" {
+		o.Part = &crawl.Part{
+			Refusal: errors.Join(errors.New("the answer is not whole"), resp.DecodeErr).Error(),
+		}
 	}
 	return w.finish(keep, v, r, o)
 }

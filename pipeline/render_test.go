@@ -56,7 +56,11 @@ func (b *browser) Release() {
 	b.places++
 }
 
-func (b *browser) Decide(_ *Showing, doc *htmlparse.Document, _ *crawl.Settings) (crawl.Rendering, bool) {
+func (b *browser) Decide(
+	_ *Showing,
+	doc *htmlparse.Document,
+	_ *crawl.Settings,
+) (crawl.Rendering, bool) {
 	return crawl.Rendering{Rendered: !b.no, Reason: "so it is"}, !b.parse || doc != nil
 }
 
@@ -77,7 +81,17 @@ func showing(t *testing.T, w *browser) *bench {
 	b.rules.Settings.Archive, b.rules.Settings.Render = true, crawl.RenderAll
 	b.serve("http://a.test/", 200, "ETag: \"1\"", `<a href="/plain">plain</a>`)
 	b.visit("http://a.test/")
-	b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: b, Elsewhere: b, Renderer: w, Rules: func() *Rules { return &b.rules }})
+	b.p = New(Options{
+		Workers:   1,
+		Source:    b,
+		Sink:      b,
+		Archive:   b,
+		Contents:  b,
+		Fetcher:   b,
+		Elsewhere: b,
+		Renderer:  w,
+		Rules:     func() *Rules { return &b.rules },
+	})
 	return b
 }
 
@@ -85,26 +99,41 @@ func showing(t *testing.T, w *browser) *bench {
 func TestShown(t *testing.T) {
 	t.Parallel()
 	for _, w := range []*browser{{places: 1, ahead: true}, {places: 1}, {places: 1, parse: true}} {
-		w.shown = Shown{DOM: []byte(`<a href="/made">made</a><a href="/plain">plain</a>`), Text: []byte(strings.Repeat("what a reader sees\n and more words ", 20)), Links: []string{"http://a.test/made", "http://a.test/pushed", "http://b.test/", "mailto:x"},
-			Requests: 3, Took: 1500 * time.Millisecond, Screenshot: []byte("png"), Incomplete: "cut"}
+		w.shown = Shown{
+			DOM:        []byte(`<a href="/made">made</a><a href="/plain">plain</a>`),
+			Text:       []byte(strings.Repeat("what a reader sees\n and more words ", 20)),
+			Links:      []string{"http://a.test/made", "http://a.test/pushed", "http://b.test/", "mailto:x"},
+			Requests:   3,
+			Took:       1500 * time.Millisecond,
+			Screenshot: []byte("png"),
+			Incomplete: "cut",
+		}
 		b := showing(t, w)
-		b.content = map[string]ContentAnswer{"http://a.test/": {Original: &crawl.Original{URL: "http://a.test/other"}}}
+		b.content = map[string]ContentAnswer{
+			"http://a.test/": {Original: &crawl.Original{URL: "http://a.test/other"}},
+		}
 		r, o := b.one()
-		if r.Kind != crawl.Fetched || o.Kind != crawl.Fetched || o.ETag != "" || o.DuplicateOf != "" || o.Simhash == 0 || o.Reason != "cut" || o.Skipped[crawl.SkipOutOfScope] != 1 || o.LinksFound != 4 {
+		if r.Kind != crawl.Fetched || o.Kind != crawl.Fetched || o.ETag != "" || o.DuplicateOf != "" ||
+			o.Simhash == 0 || o.Reason != "cut" || o.Skipped[crawl.SkipOutOfScope] != 1 ||
+			o.LinksFound != 4 {
 			t.Errorf("%+v", o)
 		}
-		wantTargets(t, o.Targets, "http://a.test/made link d1 h0 b1", "http://a.test/plain link d1 h0 b1", "http://a.test/pushed link d1 h0 b1")
+		wantTargets(t, o.Targets, "http://a.test/made link d1 h0 b1", "http://a.test/plain link d1 h0 b1",
+			"http://a.test/pushed link d1 h0 b1")
 		if b.questions[0].Simhash != o.Simhash {
 			t.Error("the text of the frame was compared, not what a reader sees")
 		}
-		if d := o.Rendering; d == nil || !d.Rendered || d.Reason != "so it is" || d.Milliseconds != 1500 || d.Requests != 3 {
+		if d := o.Rendering; d == nil || !d.Rendered || d.Reason != "so it is" ||
+			d.Milliseconds != 1500 || d.Requests != 3 {
 			t.Errorf("decided %+v", d)
 		}
 		c := b.captures[0]
-		if string(c.Body) != `<a href="/plain">plain</a>` || len(c.Resources) != 2 || string(c.Resources[0].Body) != string(w.shown.DOM) || c.Resources[1].ContentType != "image/png" {
+		if string(c.Body) != `<a href="/plain">plain</a>` || len(c.Resources) != 2 ||
+			string(c.Resources[0].Body) != string(w.shown.DOM) || c.Resources[1].ContentType != "image/png" {
 			t.Errorf("captured %+v", c)
 		}
-		if w.places != 1 || !slices.Equal(b.log, []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "complete fetched"}) {
+		if w.places != 1 || !slices.Equal(b.log, []string{"fetch http://a.test/", "release fetched",
+			"archive http://a.test/", "complete fetched"}) {
 			t.Errorf("%d places, %q", w.places, b.log)
 		}
 	}
@@ -114,17 +143,22 @@ func TestShown(t *testing.T) {
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	w := &browser{places: 9, ahead: true}
-	w.shown = Shown{Links: []string{"http://a.test/#/guide", "http://a.test/#top", "http://a.test/#/", "http://a.test/#!x", "http://a.test/#/guide?id=a", "http://a.test/other#/guide", "http://b.test/#/x"}}
+	w.shown = Shown{Links: []string{"http://a.test/#/guide", "http://a.test/#top", "http://a.test/#/",
+		"http://a.test/#!x", "http://a.test/#/guide?id=a", "http://a.test/other#/guide",
+		"http://b.test/#/x"}}
 	b := showing(t, w)
 	_, o := b.one()
-	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1", "http://a.test/#/guide?id=a link d1 h0 b1", "http://a.test/other link d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1",
+		"http://a.test/#/guide?id=a link d1 h0 b1", "http://a.test/other link d1 h0 b1")
 	w.shown.DOM = []byte("<script>window.$docsify = {}</script>")
 	b = showing(t, w)
 	_, o = b.one()
-	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1", "http://a.test/other link d1 h0 b1")
+	wantTargets(t, o.Targets, "http://a.test/#/guide link d1 h0 b1", "http://a.test/#!x link d1 h0 b1",
+		"http://a.test/other link d1 h0 b1")
 }
 
-// TestNotShown: pages that no browser shows, or that it cannot show, are taken as they were fetched.
+// TestNotShown: pages that no browser shows, or that it cannot show, are taken as they were
+// fetched.
 func TestNotShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -135,18 +169,36 @@ func TestNotShown(t *testing.T) {
 	}{
 		"decided":        {w: &browser{places: 1, no: true}},
 		"decided parsed": {w: &browser{places: 1, no: true, parse: true}},
-		"broken":         {w: &browser{places: 1, err: errors.New("no window")}, reason: "no window", shown: 1},
-		"off":            {w: &browser{places: 1, ahead: true}, change: func(b *bench) { b.rules.Settings.Render = "" }},
-		"no page":        {w: &browser{places: 1, ahead: true}, change: func(b *bench) { b.serve("http://a.test/", 200, "Content-Type: text/plain", "x") }},
-		"missing":        {w: &browser{places: 1, ahead: true}, change: func(b *bench) { b.serve("http://a.test/", 404, "", "x") }},
-		"no answer":      {w: &browser{places: 1, ahead: true}, change: func(b *bench) { b.fail("http://a.test/", errors.New("silence")) }, reason: "silence"},
+		"broken": {
+			w:      &browser{places: 1, err: errors.New("no window")},
+			reason: "no window",
+			shown:  1,
+		},
+		"off": {
+			w:      &browser{places: 1, ahead: true},
+			change: func(b *bench) { b.rules.Settings.Render = "" },
+		},
+		"no page": {
+			w:      &browser{places: 1, ahead: true},
+			change: func(b *bench) { b.serve("http://a.test/", 200, "Content-Type: text/plain", "x") },
+		},
+		"missing": {
+			w:      &browser{places: 1, ahead: true},
+			change: func(b *bench) { b.serve("http://a.test/", 404, "", "x") },
+		},
+		"no answer": {
+			w:      &browser{places: 1, ahead: true},
+			change: func(b *bench) { b.fail("http://a.test/", errors.New("silence")) },
+			reason: "silence",
+		},
 	} {
 		b := showing(t, c.w)
 		if c.change != nil {
 			c.change(b)
 		}
 		_, o := b.one()
-		if o.Rendering != nil && o.Rendering.Rendered || !strings.Contains(o.Reason, c.reason) || len(c.w.pages) != c.shown || c.w.places != 1 {
+		if o.Rendering != nil && o.Rendering.Rendered || !strings.Contains(o.Reason, c.reason) ||
+			len(c.w.pages) != c.shown || c.w.places != 1 {
 			t.Errorf("%s: %+v, %+v, %d places", name, o, o.Rendering, c.w.places)
 		}
 		if o.Kind == crawl.Fetched && o.ContentType == "text/html" && o.Status == 200 {
@@ -163,7 +215,8 @@ func TestNoPlace(t *testing.T) {
 	t.Parallel()
 	b := showing(t, &browser{ahead: true, wait: 3 * time.Second})
 	r, o := b.one()
-	if r.Kind != crawl.Aborted || r.HoldPages != 3*time.Second || r.Requested || o.Kind != crawl.Aborted || len(b.asked) != 0 {
+	if r.Kind != crawl.Aborted || r.HoldPages != 3*time.Second || r.Requested ||
+		o.Kind != crawl.Aborted || len(b.asked) != 0 {
 		t.Errorf("%+v, %+v", r, o)
 	}
 	b = showing(t, &browser{})
@@ -173,7 +226,8 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// TestShownTakenBack: a page whose visit is cancelled while a browser shows it stays queued, and the end of the pipeline cancels it.
+// TestShownTakenBack: a page whose visit is cancelled while a browser shows it stays queued, and
+// the end of the pipeline cancels it.
 func TestShownTakenBack(t *testing.T) {
 	t.Parallel()
 	w := &browser{places: 1, ahead: true, hangs: true}
@@ -187,12 +241,14 @@ func TestShownTakenBack(t *testing.T) {
 		w.mu.Unlock()
 	}
 	end()
-	if err := <-done; err != nil || len(b.outcomes) != 1 || b.outcomes[0].Kind != crawl.Aborted || w.places != 1 {
+	if err := <-done; err != nil || len(b.outcomes) != 1 || b.outcomes[0].Kind != crawl.Aborted ||
+		w.places != 1 {
 		t.Errorf("%v, %+v, %d places", err, b.outcomes, w.places)
 	}
 }
 
-// TestShownMoved: a page whose host moves away while a browser shows it stays queued, and nothing of it is archived.
+// TestShownMoved: a page whose host moves away while a browser shows it stays queued, and nothing
+// of it is archived.
 func TestShownMoved(t *testing.T) {
 	t.Parallel()
 	w := &browser{places: 1, err: fmt.Errorf("shown in vain: %w", ErrMoved)}
@@ -210,7 +266,9 @@ func TestPart(t *testing.T) {
 	b.serve("http://c.test/x.js", 200, "Content-Type: text/javascript", "alert()")
 	b.visit("http://c.test/x.js", part) // whose host is not in scope: the asker has judged it
 	r, o := b.one()
-	if r.Kind != crawl.Fetched || !r.Requested || o.Part == nil || string(o.Part.Body) != "alert()" || o.Part.Status != 200 || o.Part.Header.Get("Content-Type") != "text/javascript" || len(b.captures) != 0 {
+	if r.Kind != crawl.Fetched || !r.Requested || o.Part == nil || string(o.Part.Body) != "alert()" ||
+		o.Part.Status != 200 || o.Part.Header.Get("Content-Type") != "text/javascript" ||
+		len(b.captures) != 0 {
 		t.Errorf("%+v, %+v", r, o)
 	}
 	b = newBench(t, scope.Options{})
@@ -223,15 +281,23 @@ func TestPart(t *testing.T) {
 	b = newBench(t, scope.Options{})
 	b.serve("http://a.test/x.js", 429, "Retry-After: 7", "")
 	b.visit("http://a.test/x.js", part)
-	if r, o := b.one(); r.Kind != crawl.RateLimited || r.RetryAfter != 7*time.Second || o.Part.Status != 429 {
+	if r, o := b.one(); r.Kind != crawl.RateLimited || r.RetryAfter != 7*time.Second ||
+		o.Part.Status != 429 {
 		t.Errorf("%+v, %+v", r, o)
 	}
 	b = newBench(t, scope.Options{})
 	var sent fetcher.Request
 	b.serve("http://a.test/x.js", 200, "", "")
-	b.web["http://a.test/x.js"] = func(r fetcher.Request) (*fetcher.Response, error) { sent = r; return answer(304, "", ""), nil }
-	b.visit("http://a.test/x.js", part, func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"1"`, "Thu, 01 Jan 2026 00:00:00 GMT" })
-	if _, o := b.one(); sent.ETag != `"1"` || sent.LastModified == "" || o.Part == nil || o.Part.Status != 304 || o.ETag != `"1"` || o.LastMod != sent.LastModified {
+	b.web["http://a.test/x.js"] = func(r fetcher.Request) (*fetcher.Response, error) {
+		sent = r
+		return answer(304, "", ""), nil
+	}
+	b.visit("http://a.test/x.js", part,
+		func(v *crawl.Visit) {
+			v.Item.ETag, v.Item.LastModified = `"1"`, "Thu, 01 Jan 2026 00:00:00 GMT"
+		})
+	if _, o := b.one(); sent.ETag != `"1"` || sent.LastModified == "" || o.Part == nil ||
+		o.Part.Status != 304 || o.ETag != `"1"` || o.LastMod != sent.LastModified {
 		t.Errorf("asked with %q and %q: %+v", sent.ETag, sent.LastModified, o)
 	}
 	b = newBench(t, scope.Options{})

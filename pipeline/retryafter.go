@@ -27,7 +27,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	if value == "" {
 		return 0
 	}
-	if whole, fraction, dotted := strings.Cut(value, "."); allDigits(whole) && (!dotted || allDigits(fraction)) {
+	if whole, fraction, dotted := strings.Cut(value, "."); allDigits(whole) &&
+		(!dotted || allDigits(fraction)) {
 		n, err := strconv.ParseInt(whole, 10, 64)
 		if err != nil || n >= int64(maxRetryAfter/time.Second) {
 			return maxRetryAfter

@@ -25,11 +25,16 @@ func revisit(v *crawl.Visit) {
 	v.Item.Revisit, v.Item.ETag, v.Item.LastModified = true, `"v1"`, then
 }
 
-// A 304 is an answered visit: it is released and completed as any other, archived with a reference to what it stands for, and not
-// parsed. What is known of the page stays, but for the validators that it brings.
+// A 304 is an answered visit: it is released and completed as any other, archived with a reference
+// to what it stands for, and not parsed. What is known of the page stays, but for the validators
+// that it brings.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
-	original := &crawl.Original{Record: [16]byte{7}, URL: "http://a.test/", FetchedAt: time.Unix(1e9, 0)}
+	original := &crawl.Original{
+		Record:    [16]byte{7},
+		URL:       "http://a.test/",
+		FetchedAt: time.Unix(1e9, 0),
+	}
 	for _, c := range []struct {
 		name, header, tag, date string
 	}{
@@ -39,19 +44,25 @@ func TestNotModified(t *testing.T) {
 		{"a tag that cannot be sent", "ETag: *", `"v1"`, then},
 	} {
 		b := newBench(t, scope.Options{}).revisits()
-		b.serveConditional("http://a.test/", c.header+"\nX-Robots-Tag: noindex\nCache-Control: max-age=60")
+		b.serveConditional("http://a.test/",
+			c.header+"\nX-Robots-Tag: noindex\nCache-Control: max-age=60")
 		b.stored = map[string]Stored{"http://a.test/": {Digest: crawl.Digest{9}, Original: original}}
 		b.visit("http://a.test/", revisit)
 		r, o := b.one()
-		if r.Kind != crawl.Fetched || !r.Requested || o.Kind != crawl.Fetched || o.Status != 304 || !o.Conditional || !o.NoIndex || o.MaxAge != time.Minute ||
-			o.ETag != c.tag || o.LastMod != c.date || o.Digest != [20]byte{9} || o.First || !o.Refers || o.Text != 0 || o.LinksFound != 0 || o.Archive.File == "" {
+		if r.Kind != crawl.Fetched || !r.Requested || o.Kind != crawl.Fetched || o.Status != 304 ||
+			!o.Conditional || !o.NoIndex || o.MaxAge != time.Minute ||
+			o.ETag != c.tag || o.LastMod != c.date || o.Digest != [20]byte{9} || o.First || !o.Refers ||
+			o.Text != 0 || o.LinksFound != 0 || o.Archive.File == "" {
 			t.Errorf("%s: released %+v, completed %+v", c.name, r, o)
 		}
-		if got := b.captures[0]; got.Status != 304 || got.Original != original || got.Digest != [20]byte{9} || len(got.Body) > 0 || !got.NoIndex {
+		if got := b.captures[0]; got.Status != 304 || got.Original != original ||
+			got.Digest != [20]byte{9} || len(got.Body) > 0 || !got.NoIndex {
 			t.Errorf("%s: archived %+v", c.name, got)
 		}
-		if len(b.questions) > 0 || len(b.looked) != 1 || b.asked[0].ETag != `"v1"` || b.asked[0].LastModified != then {
-			t.Errorf("%s: %d questions about payloads, %d about the URL, asked with %+v", c.name, len(b.questions), len(b.looked), b.asked[0])
+		if len(b.questions) > 0 || len(b.looked) != 1 || b.asked[0].ETag != `"v1"` ||
+			b.asked[0].LastModified != then {
+			t.Errorf("%s: %d questions about payloads, %d about the URL, asked with %+v", c.name,
+				len(b.questions), len(b.looked), b.asked[0])
 		}
 	}
 }
@@ -63,7 +74,8 @@ func TestNotModifiedWithoutArchive(t *testing.T) {
 	b.rules.Settings.Archive = false
 	b.serveConditional("http://a.test/", "")
 	b.visit("http://a.test/", revisit)
-	if _, o := b.one(); o.Status != 304 || o.Digest != [20]byte{} || len(b.captures)+len(b.looked) > 0 {
+	if _, o := b.one(); o.Status != 304 || o.Digest != [20]byte{} ||
+		len(b.captures)+len(b.looked) > 0 {
 		t.Errorf("completed %+v, %d captures, looked up %q", o, len(b.captures), b.looked)
 	}
 }
@@ -72,9 +84,14 @@ func TestNotModifiedWithoutArchive(t *testing.T) {
 func TestUnaskedNotModified(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{}).revisits()
-	b.fail("http://a.test/", &fetcher.Error{Category: fetcher.Protocol, Contacted: true, Err: errors.New("the server answered 304")})
+	b.fail("http://a.test/", &fetcher.Error{
+		Category:  fetcher.Protocol,
+		Contacted: true,
+		Err:       errors.New("the server answered 304"),
+	})
 	b.visit("http://a.test/")
-	if r, o := b.one(); r.Kind != crawl.URLFailed || !r.Requested || o.Kind != crawl.URLFailed || o.Category != crawl.ErrProtocol || o.Status != 0 || len(b.captures) > 0 {
+	if r, o := b.one(); r.Kind != crawl.URLFailed || !r.Requested || o.Kind != crawl.URLFailed ||
+		o.Category != crawl.ErrProtocol || o.Status != 0 || len(b.captures) > 0 {
 		t.Errorf("released %+v, completed %+v", r, o)
 	}
 }
@@ -90,17 +107,20 @@ func TestOtherAnswersToConditions(t *testing.T) {
 			return resp, nil
 		}
 		b.visit("http://a.test/", revisit)
-		if _, o := b.one(); o.Kind != crawl.Fetched || o.Status != status || o.ETag != "" || o.LastMod != "" || !o.Conditional {
+		if _, o := b.one(); o.Kind != crawl.Fetched || o.Status != status || o.ETag != "" ||
+			o.LastMod != "" || !o.Conditional {
 			t.Errorf("%d: completed %+v", status, o)
 		}
 	}
 }
 
-// The fingerprint of a text without its numbers is made only where it decides whether a page has changed.
+// The fingerprint of a text without its numbers is made only where it decides whether a page has
+// changed.
 func TestTextPrint(t *testing.T) {
 	t.Parallel()
 	page := func(n int, words string) string {
-		return fmt.Sprintf("<p>It is 2026-11-%02d 12:%02d:00, visitor %d. %s", n, n, n*n*n, strings.Repeat(words, 12))
+		return fmt.Sprintf("<p>It is 2026-11-%02d 12:%02d:00, visitor %d. %s", n, n, n*n*n,
+			strings.Repeat(words, 12))
 	}
 	print := func(body string, change func(*crawl.Settings)) uint64 {
 		b := newBench(t, scope.Options{}).revisits()
@@ -184,11 +204,17 @@ func TestMaxAge(t *testing.T) {
 }
 
 func FuzzMaxAge(f *testing.F) {
-	f.Add("max-age=60, s-maxage=9", "Fri, 31 Dec 9999 23:59:59 GMT", "Sun, 01 Mar 2026 12:59:00 GMT", "5")
+	f.Add("max-age=60, s-maxage=9", "Fri, 31 Dec 9999 23:59:59 GMT", "Sun, 01 Mar 2026 12:59:00 GMT",
+		"5")
 	f.Add("no-cache=\"a,b\"", "0", "x", "-1")
 	f.Add("max-age=\"1\\\",2\"", "", "", "99999999999999999999")
 	f.Fuzz(func(t *testing.T, control, expires, date, age string) {
-		h := http.Header{"Cache-Control": {control, control}, "Expires": {expires}, "Date": {date}, "Age": {age}}
+		h := http.Header{
+			"Cache-Control": {control, control},
+			"Expires":       {expires},
+			"Date":          {date},
+			"Age":           {age},
+		}
 		got := maxAge(h, time.Unix(1e9, 0))
 		if got < 0 || got > maxMaxAge {
 			t.Fatalf("%v", got)
@@ -203,7 +229,12 @@ func FuzzMaxAge(f *testing.F) {
 // Off, the header costs nothing and says nothing.
 func TestMaxAgeOnlyWithRevisits(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]time.Duration{"": 0, crawl.RecrawlOff: 0, crawl.RecrawlFixed: time.Hour, crawl.RecrawlAdaptive: time.Hour} {
+	for mode, want := range map[string]time.Duration{
+		"":                    0,
+		crawl.RecrawlOff:      0,
+		crawl.RecrawlFixed:    time.Hour,
+		crawl.RecrawlAdaptive: time.Hour,
+	} {
 		b := newBench(t, scope.Options{})
 		b.rules.Settings.Recrawl = mode
 		b.serve("http://a.test/", 200, "Cache-Control: max-age=3600", "text")
@@ -224,16 +255,19 @@ const datedSitemap = `<urlset>
 <url><loc>http://b.test/7</loc><lastmod>2026-02-01</lastmod></url>
 </urlset>`
 
-// What a sitemap or feed says of the changes of its own host's pages goes with their links. Dates that cannot be are dropped, the
-// nearest future is now, and other hosts are spoken for by themselves.
+// What a sitemap or feed says of the changes of its own host's pages goes with their links. Dates
+// that cannot be are dropped, the nearest future is now, and other hosts are spoken for by
+// themselves.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	soon := time.Now().Add(6 * time.Hour).UTC().Format(time.RFC3339)
 	claims := func(mode, body, media string, via crawl.Via) map[string]time.Time {
 		b := newBench(t, scope.Options{}).revisits()
 		b.rules.Settings.Recrawl = mode
-		b.rules.Seeds = scope.NewSeeds([]string{b.rules.Scope.EntryOf(url(t, "http://a.test/")), b.rules.Scope.EntryOf(url(t, "http://b.test/"))})
-		b.serve("http://a.test/x", 200, "Content-Type: "+media, strings.ReplaceAll(body, "TOMORROW", soon))
+		b.rules.Seeds = scope.NewSeeds([]string{b.rules.Scope.EntryOf(url(t, "http://a.test/")),
+			b.rules.Scope.EntryOf(url(t, "http://b.test/"))})
+		b.serve("http://a.test/x", 200, "Content-Type: "+media,
+			strings.ReplaceAll(body, "TOMORROW", soon))
 		b.visit("http://a.test/x", func(v *crawl.Visit) { v.Item.Via = via })
 		_, o := b.one()
 		found := map[string]time.Time{}
@@ -251,7 +285,8 @@ func TestClaims(t *testing.T) {
 		if now := got["http://a.test/6"]; time.Since(now) > time.Hour || time.Since(now) < 0 {
 			t.Errorf("%v: the near future is %v", via, now)
 		}
-		for _, u := range []string{"http://a.test/2", "http://a.test/3", "http://a.test/4", "http://a.test/5", "http://b.test/7"} {
+		for _, u := range []string{"http://a.test/2", "http://a.test/3", "http://a.test/4",
+			"http://a.test/5", "http://b.test/7"} {
 			if !got[u].IsZero() {
 				t.Errorf("%v: %s is claimed to have changed at %v", via, u, got[u])
 			}
@@ -262,15 +297,22 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	index := claims(crawl.RecrawlFixed, `<sitemapindex><sitemap><loc>http://a.test/s.xml</loc><lastmod>2026-02-01</lastmod></sitemap></sitemapindex>`, "application/xml", crawl.ViaSitemapFile)
+	index := claims(crawl.RecrawlFixed,
+		`<sitemapindex><sitemap><loc>http://a.test/s.xml</loc><lastmod>2026-02-01</lastmod></sitemap></sitemapindex>`,
+		"application/xml", crawl.ViaSitemapFile)
 	if !index["http://a.test/s.xml"].Equal(at) {
 		t.Errorf("an index: %v", index)
 	}
 	const rss = `<rss><channel><item><link>http://a.test/n</link><pubDate>Sun, 01 Feb 2026 00:00:00 GMT</pubDate></item></channel></rss>`
 	const atom = `<feed><entry><link href="/n"/><updated>2026-02-01T00:00:00Z</updated></entry></feed>`
-	for media, body := range map[string]string{"application/rss+xml": rss, "application/atom+xml; charset=utf-8": atom, "text/xml": rss} {
+	for media, body := range map[string]string{
+		"application/rss+xml":                 rss,
+		"application/atom+xml; charset=utf-8": atom,
+		"text/xml":                            rss,
+	} {
 		media, _, _ = strings.Cut(media, ";")
-		if got := claims(crawl.RecrawlAdaptive, body, media, crawl.ViaLink); len(got) != 1 || !got["http://a.test/n"].Equal(at) {
+		if got := claims(crawl.RecrawlAdaptive, body, media, crawl.ViaLink); len(got) != 1 ||
+			!got["http://a.test/n"].Equal(at) {
 			t.Errorf("%s: %v", media, got)
 		}
 		if got := claims("", body, media, crawl.ViaLink); len(got) != 0 {
@@ -292,7 +334,8 @@ func TestFeedsOfAPage(t *testing.T) {
 		b.rules.Settings.Recrawl = c.mode
 		b.serve("http://a.test/", 200, "", page)
 		b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.Depth = c.depth })
-		if _, o := b.one(); len(o.Targets) != c.want || c.want == 1 && o.Targets[0].URL.String() != "http://a.test/feed" {
+		if _, o := b.one(); len(o.Targets) != c.want ||
+			c.want == 1 && o.Targets[0].URL.String() != "http://a.test/feed" {
 			t.Errorf("%+v: %q", c, targets(o.Targets))
 		}
 	}

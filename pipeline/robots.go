@@ -34,8 +34,8 @@ const (
 	maxHopPause = 2 * time.Second
 )
 
-// robotsVisit is a visit spent on a robots.txt: how far it has come, and what the host's own answers
-// showed.
+// robotsVisit is a visit spent on a robots.txt: how far it has come, and what the host's own
+// answers showed.
 type robotsVisit struct {
 	w      *worker
 	v      crawl.Visit
@@ -66,9 +66,21 @@ type robotsVisit struct {
 //	one to what cannot be fetched
 //
 // Whichever host it comes from, the file is that of the item's origin.
-func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Response, crawl.Outcome) {
+func (w *worker) robots(
+	ctx context.Context,
+	v crawl.Visit,
+	rules *Rules,
+) (crawl.Response, crawl.Outcome) {
 	now := time.Now()
-	c := &robotsVisit{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, missed: crawl.ErrOther, o: crawl.Outcome{FetchedAt: now}}
+	c := &robotsVisit{
+		w:      w,
+		v:      v,
+		rules:  rules,
+		origin: v.Item.URL.Origin(),
+		at:     now,
+		missed: crawl.ErrOther,
+		o:      crawl.Outcome{FetchedAt: now},
+	}
 	var onTrail bool
 	if c.robotsChain, onTrail = w.p.robotsChains.get(c.origin, now); !onTrail {
 		u, err := urlnorm.Parse(c.origin + "/robots.txt")
@@ -85,7 +97,8 @@ func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl
 			return c.failed(err)
 		case !arrived:
 			w.p.robotsChains.put(c.origin, c.robotsChain, time.Now())
-			c.r.Kind, c.o.Kind, c.o.Reason = crawl.RobotsPending, crawl.RobotsPending, "robots.txt redirects to "+c.next.String()
+			c.r.Kind, c.o.Kind, c.o.Reason = crawl.RobotsPending, crawl.RobotsPending,
+				"robots.txt redirects to "+c.next.String()
 			return c.r, c.o
 		}
 		next := redirectOf(c.next, a.Status, a.Location)
@@ -113,7 +126,11 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 			return crawl.RobotsAnswer{}, false, nil
 		}
 		if !crawl.Wait(ctx, wait) {
-			return crawl.RobotsAnswer{}, false, &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: context.Canceled}
+			return crawl.RobotsAnswer{}, false, &fetcher.Error{
+				Category:  fetcher.Other,
+				Contacted: true,
+				Err:       context.Canceled,
+			}
 		}
 	}
 	c.at = time.Now()
@@ -128,7 +145,8 @@ func (c *robotsVisit) step(ctx context.Context) (crawl.RobotsAnswer, bool, error
 	defer resp.Release()
 	c.r.Requested, c.r.Took = true, resp.Took
 	c.r.RetryAfter = max(c.r.RetryAfter, askedWait(resp.Header, time.Now()))
-	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, string(resp.Truncated)
+	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType,
+		string(resp.Truncated)
 	c.o.Bytes += resp.WireBytes
 	a := read(resp, c.at)
 	if c.wall = c.w.p.wallOf(resp, c.rules); c.wall != wall.None {
@@ -155,7 +173,8 @@ func (c *robotsVisit) elsewhere(ctx context.Context) (crawl.RobotsAnswer, bool) 
 		a.Failure = fmt.Sprintf("%s, where it redirects to: %s", c.next, a.Failure)
 	case !arrived && now.Sub(c.since) > robotsChainLife:
 		c.missed = crawl.ErrTimeout
-		return crawl.RobotsAnswer{Failure: fmt.Sprintf("%s, where it redirects to, could not be fetched in %v", c.next, robotsChainLife)}, true
+		return crawl.RobotsAnswer{Failure: fmt.Sprintf(
+			"%s, where it redirects to, could not be fetched in %v", c.next, robotsChainLife)}, true
 	}
 	return a, arrived
 }
@@ -193,10 +212,11 @@ func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 	return a
 }
 
-// legible is the part of a robots.txt that could be read, or why the file is as good as not there: a
-// file of which the end is missing, or that could not be decoded, has rules that nobody knows. It
+// legible is the part of a robots.txt that could be read, or why the file is as good as not there:
+// a file of which the end is missing, or that could not be decoded, has rules that nobody knows. It
 // counts when rules of it could be read, and else as unreachable (RFC 9309, section 2.3.1.4), never
-// as a file without rules. A file beyond the limit of size is whole: the standard lets a crawler stop there.
+// as a file without rules. A file beyond the limit of size is whole: the standard lets a crawler
+// stop there.
 //
 // A gzip file that no Content-Encoding names, as object stores serve files that were packed before
 // they were stored, is unpacked.
@@ -208,10 +228,12 @@ func legible(resp *fetcher.Response) (body []byte, why string) {
 	}
 	body = robots.Readable(body)
 	undecoded := failed != nil
-	asItCame := undecoded && !packed && len(resp.Body) > 0 && &resp.Body[0] == &resp.RawBody[0] // text for which a coding was named
+	// text for which a coding was named
+	asItCame := undecoded && !packed && len(resp.Body) > 0 && &resp.Body[0] == &resp.RawBody[0]
 	cut := resp.Truncated == fetcher.CutTime || resp.Truncated == fetcher.CutDisconnect
 	named := len(resp.Header["Content-Encoding"]) > 0
-	opaque := (named || packed) && len(body) > 0 && !strings.HasPrefix(mime.Of(nil, body).Essence, "text/")
+	opaque := (named || packed) && len(body) > 0 &&
+		!strings.HasPrefix(mime.Of(nil, body).Essence, "text/")
 	if !undecoded && !cut && !opaque {
 		return body, ""
 	}
@@ -224,14 +246,16 @@ func legible(resp *fetcher.Response) (body []byte, why string) {
 	case resp.Truncated == fetcher.CutTime:
 		return nil, fmt.Sprintf("%s: the file was too slow: no rule of it came in time", crawl.ErrTimeout)
 	case cut:
-		return nil, fmt.Sprintf("%s: the file ended before any rule (%s)", crawl.ErrTruncated, resp.Truncated)
+		return nil, fmt.Sprintf("%s: the file ended before any rule (%s)", crawl.ErrTruncated,
+			resp.Truncated)
 	case undecoded:
 		return nil, fmt.Sprintf("%s: the file could not be decoded: %v", crawl.ErrProtocol, failed)
 	}
 	if packed {
 		return nil, fmt.Sprintf("%s: the file is packed, and no text is in it", crawl.ErrProtocol)
 	}
-	return nil, fmt.Sprintf("%s: the file is no text in the content coding %q", crawl.ErrProtocol, resp.Header.Get("Content-Encoding"))
+	return nil, fmt.Sprintf("%s: the file is no text in the content coding %q", crawl.ErrProtocol,
+		resp.Header.Get("Content-Encoding"))
 }
 
 // hasRules reports whether a file has an Allow or Disallow line, however it is spelled.
@@ -280,7 +304,13 @@ func (c *robotsVisit) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outc
 		}
 		return c.r, c.o
 	}
-	entry := &crawl.Robots{Origin: c.origin, Verdict: crawl.RobotsAllowAll, Status: a.Status, Fetched: a.At, Expires: a.At.Add(robotsLife)}
+	entry := &crawl.Robots{
+		Origin:  c.origin,
+		Verdict: crawl.RobotsAllowAll,
+		Status:  a.Status,
+		Fetched: a.At,
+		Expires: a.At.Add(robotsLife),
+	}
 	if c.v.Robots != nil && c.rules.Settings.ReadsTDMFile() {
 		entry.TDM = c.v.Robots.TDM // until it is asked for again
 	}
@@ -303,7 +333,8 @@ func (c *robotsVisit) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outc
 // misspellings. The rest is kept with the host, in memory and on disk.
 func compact(body []byte) []byte {
 	body = robots.Readable(body)
-	for _, b := range []byte("\xef\xbb\xbf") { // a byte order mark, or its beginning, as the parser skips it
+	// a byte order mark, or its beginning, as the parser skips it
+	for _, b := range []byte("\xef\xbb\xbf") {
 		if len(body) == 0 || body[0] != b {
 			break
 		}

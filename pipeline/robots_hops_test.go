@@ -14,7 +14,12 @@ import (
 
 // untilRobots visits the page's host as a scheduler does, until its robots.txt was read or has
 // failed. The host's gap lies between two visits.
-func untilRobots(t *testing.T, b *bench, delay time.Duration, change ...func(*crawl.Visit)) (crawl.Response, crawl.Outcome) {
+func untilRobots(
+	t *testing.T,
+	b *bench,
+	delay time.Duration,
+	change ...func(*crawl.Visit),
+) (crawl.Response, crawl.Outcome) {
 	t.Helper()
 	for range 20 {
 		b.visit("http://a.test/page", append(change, noRobots)...)
@@ -67,8 +72,10 @@ func TestRobotsRedirectGap(t *testing.T) {
 				return answer(200, "Content-Type: text/plain", ""), nil
 			}
 			_, o := untilRobots(t, b, c.delay, func(v *crawl.Visit) { v.Gap = c.gap })
-			if o.Kind != crawl.RobotsFetched || waited != c.want || len(b.releases) != c.visits || len(b.asked) != 2 {
-				t.Errorf("%+v: %v passed between the hops; %d visits, %d requests", c, waited, len(b.releases), len(b.asked))
+			if o.Kind != crawl.RobotsFetched || waited != c.want || len(b.releases) != c.visits ||
+				len(b.asked) != 2 {
+				t.Errorf("%+v: %v passed between the hops; %d visits, %d requests", c, waited, len(b.releases),
+					len(b.asked))
 			}
 			if len(b.p.robotsChains.byOrigin) != 0 {
 				t.Error("the trail is still there")
@@ -89,16 +96,19 @@ func TestRobotsRetryAfterOnTheWay(t *testing.T) {
 		"elsewhere": {location: "http://b.test/x", header: "Retry-After: 90",
 			kinds: []crawl.Kind{crawl.RobotsFetched}, holds: []time.Duration{90 * time.Second}},
 		"and back": {location: "http://b.test/back", header: "Retry-After: 90",
-			kinds: []crawl.Kind{crawl.RobotsPending, crawl.RobotsFetched}, holds: []time.Duration{90 * time.Second, 0}},
+			kinds: []crawl.Kind{crawl.RobotsPending, crawl.RobotsFetched},
+			holds: []time.Duration{90 * time.Second, 0}},
 		"a failure": {location: "/broken", header: "Retry-After: 2", fails: true,
 			kinds: []crawl.Kind{crawl.HostFailed}, holds: []time.Duration{2 * time.Second}},
 		"a failure later": {location: "/broken", header: "Retry-After: 9", fails: true,
-			kinds: []crawl.Kind{crawl.RobotsPending, crawl.HostFailed}, holds: []time.Duration{9 * time.Second, 0}},
+			kinds: []crawl.Kind{crawl.RobotsPending, crawl.HostFailed},
+			holds: []time.Duration{9 * time.Second, 0}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, scope.Options{})
 			b.serve("http://a.test/robots.txt", 307, "Location: "+c.location+"\n"+c.header, "")
-			b.fail("http://a.test/broken", &fetcher.Error{Category: fetcher.Timeout, Contacted: true, Err: context.DeadlineExceeded})
+			b.fail("http://a.test/broken",
+				&fetcher.Error{Category: fetcher.Timeout, Contacted: true, Err: context.DeadlineExceeded})
 			b.elsewhere = map[string]crawl.RobotsAnswer{
 				"http://b.test/x":    {At: time.Now(), Status: 200},
 				"http://b.test/back": {At: time.Now(), Status: 302, Location: "http://a.test/file"},
@@ -123,7 +133,8 @@ func TestRobotsHopTime(t *testing.T) {
 		b := newBench(t, scope.Options{})
 		b.rules.Settings.Delay = 2 * time.Second
 		b.serve("http://a.test/robots.txt", 301, "Location: /other.txt", "")
-		b.fail("http://a.test/other.txt", &fetcher.Error{Category: fetcher.Protocol, Contacted: true, Err: context.DeadlineExceeded})
+		b.fail("http://a.test/other.txt",
+			&fetcher.Error{Category: fetcher.Protocol, Contacted: true, Err: context.DeadlineExceeded})
 		b.visit("http://a.test/page", noRobots)
 		if r, _ := b.one(); r.Took >= time.Second || !r.Requested {
 			t.Errorf("%+v", r)
@@ -141,7 +152,8 @@ func TestRobotsPauseTakenBack(t *testing.T) {
 		defer cancel()
 		b.visit("http://a.test/page", noRobots)
 		b.contexts[1] = ctx
-		if r, o := b.one(); r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || !r.Requested || len(b.asked) != 1 {
+		if r, o := b.one(); r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || !r.Requested ||
+			len(b.asked) != 1 {
 			t.Errorf("%+v, %+v", r, o)
 		}
 	})

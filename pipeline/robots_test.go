@@ -48,10 +48,12 @@ func TestRobotsFetch(t *testing.T) {
 		b.serve("http://a.test:8080/robots.txt", c.status, c.header, c.body)
 		b.visit("http://a.test:8080/page", noRobots)
 		r, o := b.one()
-		if r.Kind != c.kind || o.Kind != c.kind || !r.Requested || r.RetryAfter != c.wait || o.Status != c.status {
+		if r.Kind != c.kind || o.Kind != c.kind || !r.Requested || r.RetryAfter != c.wait ||
+			o.Status != c.status {
 			t.Errorf("%s: response %+v, outcome %+v", c.name, r, o)
 		}
-		if !slices.Equal(b.log, []string{"fetch http://a.test:8080/robots.txt", "release " + c.kind.String(), "complete " + c.kind.String()}) {
+		if !slices.Equal(b.log, []string{"fetch http://a.test:8080/robots.txt",
+			"release " + c.kind.String(), "complete " + c.kind.String()}) {
 			t.Errorf("%s: log %q", c.name, b.log)
 		}
 		if c.kind == crawl.HostFailed {
@@ -61,7 +63,8 @@ func TestRobotsFetch(t *testing.T) {
 			continue
 		}
 		e := r.Robots
-		if e == nil || e != o.Robots || e.Origin != "http://a.test:8080" || e.Verdict != c.verdict || e.Status != c.status ||
+		if e == nil || e != o.Robots || e.Origin != "http://a.test:8080" || e.Verdict != c.verdict ||
+			e.Status != c.status ||
 			e.Expires.Sub(e.Fetched) != 24*time.Hour || (len(e.Body) > 0) != (c.body != "") {
 			t.Errorf("%s: entry %+v", c.name, e)
 		}
@@ -71,11 +74,14 @@ func TestRobotsFetch(t *testing.T) {
 // TestRobotsUnreachable checks that every failure counts against the host.
 func TestRobotsUnreachable(t *testing.T) {
 	t.Parallel()
-	for _, c := range []fetcher.Category{fetcher.Connect, fetcher.TLS, fetcher.Timeout, fetcher.Protocol, fetcher.Truncated} {
+	for _, c := range []fetcher.Category{fetcher.Connect, fetcher.TLS, fetcher.Timeout,
+		fetcher.Protocol, fetcher.Truncated} {
 		b := newBench(t, scope.Options{})
-		b.fail("http://a.test/robots.txt", &fetcher.Error{Category: c, Contacted: true, Err: errors.New("so it is")})
+		b.fail("http://a.test/robots.txt",
+			&fetcher.Error{Category: c, Contacted: true, Err: errors.New("so it is")})
 		b.visit("http://a.test/page", noRobots)
-		if r, o := b.one(); r.Kind != crawl.HostFailed || o.Kind != crawl.HostFailed || o.Category != categories[c] || len(b.asked) != 1 {
+		if r, o := b.one(); r.Kind != crawl.HostFailed || o.Kind != crawl.HostFailed ||
+			o.Category != categories[c] || len(b.asked) != 1 {
 			t.Errorf("%v: %+v", c, o)
 		}
 	}
@@ -86,11 +92,15 @@ func TestRobotsUnreachable(t *testing.T) {
 // nothing about the origin: its rules stay unavailable.
 func TestRobotsBlocked(t *testing.T) {
 	t.Parallel()
-	blocked := &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 7070", fetcher.ErrPort)}
+	blocked := &fetcher.Error{
+		Category: fetcher.BlockedAddress,
+		Err:      fmt.Errorf("%w: 7070", fetcher.ErrPort),
+	}
 	b := newBench(t, scope.Options{})
 	b.fail("http://a.test:7070/robots.txt", blocked)
 	b.visit("http://a.test:7070/page", noRobots)
-	if r, o := b.one(); r.Kind != crawl.Blocked || o.Kind != crawl.Blocked || o.Category != crawl.ErrBlockedAddress || r.Requested || len(b.asked) != 1 {
+	if r, o := b.one(); r.Kind != crawl.Blocked || o.Kind != crawl.Blocked ||
+		o.Category != crawl.ErrBlockedAddress || r.Requested || len(b.asked) != 1 {
 		t.Errorf("%+v, %+v", r, o)
 	}
 	b = newBench(t, scope.Options{})
@@ -109,7 +119,8 @@ func TestExpiredRobotsAreFetchedAgain(t *testing.T) {
 		v.Robots.Expires = time.Now()
 		v.Item.ETag = `"page"`
 	})
-	if _, o := b.one(); o.Kind != crawl.RobotsFetched || b.asked[0].ETag != "" || b.asked[0].MaxBody != maxRobotsBytes {
+	if _, o := b.one(); o.Kind != crawl.RobotsFetched || b.asked[0].ETag != "" ||
+		b.asked[0].MaxBody != maxRobotsBytes {
 		t.Errorf("outcome %+v, request %+v", o, b.asked[0])
 	}
 }
@@ -129,7 +140,8 @@ func TestRobotsRedirects(t *testing.T) {
 				b.web[name] = func(fetcher.Request) (*fetcher.Response, error) {
 					at = append(at, time.Since(from))
 					if i < hops {
-						return answer(301, fmt.Sprintf("Location: https://a.test/../r%d\nContent-Type: text/plain", i+1), ""), nil
+						return answer(301,
+							fmt.Sprintf("Location: https://a.test/../r%d\nContent-Type: text/plain", i+1), ""), nil
 					}
 					return answer(200, "", "user-agent: *\ndisallow: /"), nil
 				}
@@ -141,7 +153,8 @@ func TestRobotsRedirects(t *testing.T) {
 			if hops > maxRobotsHops {
 				want = crawl.RobotsAllowAll
 			}
-			if o.Kind != crawl.RobotsFetched || o.Robots.Verdict != want || o.Robots.Origin != "http://a.test" {
+			if o.Kind != crawl.RobotsFetched || o.Robots.Verdict != want ||
+				o.Robots.Origin != "http://a.test" {
 				t.Errorf("%d hops: %+v", hops, o.Robots)
 			}
 			if len(at) != min(hops, maxRobotsHops)+1 {
@@ -165,7 +178,9 @@ func TestSitemapsOfRobots(t *testing.T) {
 	}{
 		{"", "host", 404, []string{"http://a.test/sitemap.xml sitemap_file d0 h0 b1"}},
 		{"user-agent: *\ndisallow:", "host", 200, []string{"http://a.test/sitemap.xml sitemap_file d0 h0 b1"}},
-		{"Sitemap: http://a.test/s.xml\nsitemap: http://b.test/s.xml\nSitemap: http://a.test/s.xml\nsitemap: ::", "host", 200,
+		{"Sitemap: http://a.test/s.xml\nsitemap: http://b.test/s.xml\nSitemap: http://a.test/s.xml\n" +
+			"sitemap: ::",
+			"host", 200,
 			[]string{"http://a.test/s.xml sitemap_file d0 h0 b1"}},
 		{"", "page", 404, nil},
 	} {
@@ -179,7 +194,11 @@ func TestSitemapsOfRobots(t *testing.T) {
 
 func TestCrawlDelayIsCapped(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]time.Duration{"2.5": 2500 * time.Millisecond, "86400": maxCrawlDelay, "x": 0} {
+	for body, want := range map[string]time.Duration{
+		"2.5":   2500 * time.Millisecond,
+		"86400": maxCrawlDelay,
+		"x":     0,
+	} {
 		b := newBench(t, scope.Options{})
 		b.serve("http://a.test/robots.txt", 200, "", "user-agent: *\ncrawl-delay: "+body)
 		b.visit("http://a.test/", noRobots)
@@ -192,9 +211,13 @@ func TestCrawlDelayIsCapped(t *testing.T) {
 // FuzzCompact checks that the compacted robots.txt decides as the whole file does.
 func FuzzCompact(f *testing.F) {
 	for _, s := range []string{
-		"user-agent: *\ndisallow: /p # not here\n\n# all\nallow: /p/q\n", "\xef\xbb\xbfUser-Agent: crawlnode\rDisallow: /\r",
-		"useragent: *\ndissallow /p\nSitemap: x\nuser agent: crawlnode\nallow: /p", "<html>\n<a href='/'>disallow: /p</a>", "user-agent: a\nuser-agent: crawlnode\nfoo: bar\n\ndisallow: /p$",
-		"USER-AGENT: *\n\tdisallow\t:\t/p\ncrawl-delay: 3", "\xefUser-Agent: crawlnode\rDisallow: /\r", "\xef\xef\xbb\xbfUser-Agent: crawlnode\nDisallow: /",
+		"user-agent: *\ndisallow: /p # not here\n\n# all\nallow: /p/q\n",
+		"\xef\xbb\xbfUser-Agent: crawlnode\rDisallow: /\r",
+		"useragent: *\ndissallow /p\nSitemap: x\nuser agent: crawlnode\nallow: /p",
+		"<html>\n<a href='/'>disallow: /p</a>",
+		"user-agent: a\nuser-agent: crawlnode\nfoo: bar\n\ndisallow: /p$",
+		"USER-AGENT: *\n\tdisallow\t:\t/p\ncrawl-delay: 3", "\xefUser-Agent: crawlnode\rDisallow: /\r",
+		"\xef\xef\xbb\xbfUser-Agent: crawlnode\nDisallow: /",
 	} {
 		f.Add(s, "/p/q")
 	}
@@ -203,7 +226,8 @@ func FuzzCompact(f *testing.F) {
 		if len(short) > len(body)+1 {
 			t.Fatalf("%q became longer: %q", body, short)
 		}
-		whole, kept := robots.Parse([]byte(body), crawl.DefaultAgent), robots.Parse(short, crawl.DefaultAgent)
+		whole, kept := robots.Parse([]byte(body), crawl.DefaultAgent), robots.Parse(short,
+			crawl.DefaultAgent)
 		d1, ok1 := whole.CrawlDelay()
 		d2, ok2 := kept.CrawlDelay()
 		if whole.Allowed("/"+path) != kept.Allowed("/"+path) || d1 != d2 || ok1 != ok2 {
@@ -237,7 +261,8 @@ func TestParsedRulesAreBounded(t *testing.T) {
 			sum += r.Size()
 		}
 	}
-	if one := robots.Parse(large, crawl.DefaultAgent).Size(); sum > 2*(maxParsedBytes+one) || sum < maxParsedBytes {
+	if one := robots.Parse(large, crawl.DefaultAgent).Size(); sum > 2*(maxParsedBytes+one) ||
+		sum < maxParsedBytes {
 		t.Errorf("parsed rules of %d MiB are kept, %d a file", sum>>20, one)
 	}
 }
@@ -281,7 +306,8 @@ func TestRealServer(t *testing.T) {
 	for _, o := range b.outcomes {
 		kinds = append(kinds, o.Kind)
 	}
-	if want := []crawl.Kind{crawl.RobotsFetched, crawl.Fetched, crawl.Fetched, crawl.Refused, crawl.Fetched}; !slices.Equal(kinds, want) {
+	if want := []crawl.Kind{crawl.RobotsFetched, crawl.Fetched, crawl.Fetched, crawl.Refused,
+		crawl.Fetched}; !slices.Equal(kinds, want) {
 		t.Errorf("kinds %v, want %v", kinds, want)
 	}
 	if got := len(b.outcomes[1].Targets); got != 2 {
@@ -290,10 +316,12 @@ func TestRealServer(t *testing.T) {
 	if o := b.outcomes[2]; o.Status != 302 || len(o.Targets) != 0 || o.Skipped[crawl.SkipScheme] != 1 {
 		t.Errorf("redirect to a file: %+v", o)
 	}
-	if o := b.outcomes[4]; o.Truncated != "disconnect" || len(o.Targets) != 1 || !strings.Contains(o.Reason, "ended the payload early") {
+	if o := b.outcomes[4]; o.Truncated != "disconnect" || len(o.Targets) != 1 ||
+		!strings.Contains(o.Reason, "ended the payload early") {
 		t.Errorf("a broken page: %+v", o)
 	}
-	if len(b.captures) != 3 || b.captures[2].Truncated != "disconnect" || !strings.HasPrefix(string(b.captures[0].RequestHead), "GET / HTTP/1.1\r\n") {
+	if len(b.captures) != 3 || b.captures[2].Truncated != "disconnect" ||
+		!strings.HasPrefix(string(b.captures[0].RequestHead), "GET / HTTP/1.1\r\n") {
 		t.Errorf("%d captures", len(b.captures))
 	}
 }
@@ -369,7 +397,8 @@ func TestBrokenRobots(t *testing.T) {
 			}
 			o := b.outcomes[0]
 			if !c.obeyed {
-				if o.Kind != crawl.HostFailed || o.Robots != nil || !strings.Contains(o.Reason, "the file") || o.Category == crawl.ErrOther {
+				if o.Kind != crawl.HostFailed || o.Robots != nil || !strings.Contains(o.Reason, "the file") ||
+					o.Category == crawl.ErrOther {
 					t.Errorf("%+v, want a host that is unreachable", o)
 				}
 				return
@@ -384,11 +413,15 @@ func TestBrokenRobots(t *testing.T) {
 	}
 }
 
-// TestProxyFailsForRobots: a host whose proxies do not work waits for them, and nothing counts against
-// it: neither for robots.txt nor for tdmrep.json, nor for another host's robots.txt.
+// TestProxyFailsForRobots: a host whose proxies do not work waits for them, and nothing counts
+// against it: neither for robots.txt nor for tdmrep.json, nor for another host's robots.txt.
 func TestProxyFailsForRobots(t *testing.T) {
 	t.Parallel()
-	down := &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")}
+	down := &fetcher.Error{
+		Category:   fetcher.Proxy,
+		RetryAfter: 10 * time.Second,
+		Err:        errors.New("it is down"),
+	}
 	for name, change := range map[string]func(*crawl.Visit){
 		"robots.txt":   noRobots,
 		"another host": func(v *crawl.Visit) { v.Item.Via = crawl.ViaRobots },
@@ -398,7 +431,8 @@ func TestProxyFailsForRobots(t *testing.T) {
 		b.fail("http://a.test/robots.txt", down)
 		b.visit("http://a.test/robots.txt", change)
 		r, o := b.one()
-		if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || o.Category != crawl.ErrProxy || r.RetryAfter != 10*time.Second ||
+		if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || o.Category != crawl.ErrProxy ||
+			r.RetryAfter != 10*time.Second ||
 			r.Requested || o.Robots != nil || !strings.HasPrefix(o.Reason, "proxy: ") {
 			t.Errorf("%s: %+v, %+v", name, r, o)
 		}

@@ -51,7 +51,8 @@ const largeSitemap = 1 << 20
 // sitemapTurn waits for the right to read a sitemap whose entries may take much memory: as many are
 // read and stored at a time as there are processors. end must be called when the visit is complete.
 func (w *worker) sitemapTurn(v *crawl.Visit, resp *fetcher.Response) (end func()) {
-	if v.Item.Via != crawl.ViaSitemapFile || len(resp.Body) < largeSitemap && !sitemap.Packed(resp.Body) {
+	if v.Item.Via != crawl.ViaSitemapFile ||
+		len(resp.Body) < largeSitemap && !sitemap.Packed(resp.Body) {
 		return func() {}
 	}
 	w.p.sitemaps <- struct{}{}
@@ -110,11 +111,17 @@ func (f *linkCollector) entries(sm *sitemap.Sitemap, nested int) {
 		e := &sm.Entries[i]
 		switch {
 		case !sm.Index:
-			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap, Claimed: f.claimed(e)}, sitemapPriority(e, f.v.Item.URL.Host(), f.o.FetchedAt))
+			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap, Claimed: f.claimed(e)},
+				sitemapPriority(e, f.v.Item.URL.Host(), f.o.FetchedAt))
 		case nested >= maxSitemapDepth:
 			f.skip(e.Loc, crawl.ViaSitemapFile, crawl.SkipDepth)
 		default:
-			f.add(crawl.Target{URL: e.Loc, Depth: nested + 1, Via: crawl.ViaSitemapFile, Claimed: f.claimed(e)}, 0)
+			f.add(crawl.Target{
+				URL:     e.Loc,
+				Depth:   nested + 1,
+				Via:     crawl.ViaSitemapFile,
+				Claimed: f.claimed(e),
+			}, 0)
 		}
 	}
 }

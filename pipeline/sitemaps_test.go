@@ -26,12 +26,15 @@ func TestSitemap(t *testing.T) {
 	b.serve("http://a.test/sitemap.xml", 200, "Content-Type: application/xml", set)
 	b.visit("http://a.test/sitemap.xml", file(2))
 	_, o := b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 sitemap d1 h0 b1", "http://a.test/2 sitemap d1 h0 b4", "http://a.test/3 sitemap d1 h0 b6")
-	if !o.IsSitemap || o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipInvalid] != 1 || o.LinksFound != 6 {
+	wantTargets(t, o.Targets, "http://a.test/1 sitemap d1 h0 b1", "http://a.test/2 sitemap d1 h0 b4",
+		"http://a.test/3 sitemap d1 h0 b6")
+	if !o.IsSitemap || o.Skipped[crawl.SkipOutOfScope] != 1 || o.Skipped[crawl.SkipInvalid] != 1 ||
+		o.LinksFound != 6 {
 		t.Errorf("outcome %+v", o)
 	}
 
-	const index = `<sitemapindex` + ns + `><sitemap><loc>http://a.test/s1.xml</loc></sitemap></sitemapindex>`
+	const index = `<sitemapindex` + ns +
+		`><sitemap><loc>http://a.test/s1.xml</loc></sitemap></sitemapindex>`
 	for depth := range maxSitemapDepth + 1 {
 		b := newBench(t, scope.Options{MaxDepth: 1})
 		b.serve("http://a.test/sitemap.xml", 200, "Content-Type: application/xml", index)
@@ -67,7 +70,8 @@ func TestSitemapLoops(t *testing.T) {
 		for _, other := range []string{"a", "b", "c"} {
 			index += "<sitemap><loc>http://a.test/" + other + ".xml</loc></sitemap>"
 		}
-		b.serve("http://a.test/"+name+".xml", 200, "Content-Type: application/xml", index+"</sitemapindex>")
+		b.serve("http://a.test/"+name+".xml", 200, "Content-Type: application/xml",
+			index+"</sitemapindex>")
 	}
 	known := map[crawl.Target]bool{}
 	next := []crawl.Target{{URL: url(t, "http://a.test/a.xml"), Via: crawl.ViaSitemapFile}}
@@ -108,7 +112,8 @@ func TestSitemapPriority(t *testing.T) {
 	}{
 		{"http://a.test/", 0.5, 0, 4}, {"http://a.test/", 1, 0, 1}, {"http://a.test/", 0, 0, 6},
 		{"http://a.test/", 0.5, time.Hour, 3}, {"http://a.test/", 0.5, fresh, 3}, {"http://a.test/", 0.5, fresh + 1, 4},
-		{"http://a.test/", 0.5, stale, 4}, {"http://a.test/", 0.5, stale + 1, 5}, {"http://a.test/", 1, time.Hour, 1}, {"http://a.test/", 0, 2 * stale, 6},
+		{"http://a.test/", 0.5, stale, 4}, {"http://a.test/", 0.5, stale + 1, 5},
+		{"http://a.test/", 1, time.Hour, 1}, {"http://a.test/", 0, 2 * stale, 6},
 		{"http://a.test/", 0.5, -time.Hour, 3}, {"http://a.test/", 0.5, -48 * time.Hour, 4},
 		{"https://a.test:8443/", 1, 0, 1}, {"http://b.test/", 1, time.Hour, 6},
 	} {
@@ -117,7 +122,8 @@ func TestSitemapPriority(t *testing.T) {
 			e.LastMod = now.Add(-c.age)
 		}
 		if got := BandOf(crawl.ViaSitemap, 1, sitemapPriority(&e, "a.test", now), false); got != c.want {
-			t.Errorf("%s, priority %v, changed %v ago: band %d, want %d", c.loc, c.priority, c.age, got, c.want)
+			t.Errorf("%s, priority %v, changed %v ago: band %d, want %d", c.loc, c.priority, c.age, got,
+				c.want)
 		}
 	}
 }
@@ -160,8 +166,8 @@ func TestUsualSitemap(t *testing.T) {
 	}
 }
 
-// TestCutSitemap has sitemaps of which the fetch got only a part. Their whole entries are queued, and
-// the reason names the cut, not the file.
+// TestCutSitemap has sitemaps of which the fetch got only a part. Their whole entries are queued,
+// and the reason names the cut, not the file.
 func TestCutSitemap(t *testing.T) {
 	t.Parallel()
 	file := func(v *crawl.Visit) { v.Item.Via = crawl.ViaSitemapFile }
@@ -176,9 +182,10 @@ func TestCutSitemap(t *testing.T) {
 		"limit":          {set, file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
 		"broken packing": {set, file, func(r *fetcher.Response) { r.DecodeErr = io.ErrUnexpectedEOF }},
 		"index":          {index, file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
-		"list":           {"http://a.test/x\nhttp://a.test/lo", file, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
-		"linked":         {set, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
-		"linked index":   {index, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"list": {"http://a.test/x\nhttp://a.test/lo", file,
+			func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"linked":       {set, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
+		"linked index": {index, page, func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }},
 	} {
 		b := newBench(t, scope.Options{})
 		b.web["http://a.test/sitemap.xml"] = func(fetcher.Request) (*fetcher.Response, error) {
@@ -213,7 +220,8 @@ func TestSitemapBodyLimit(t *testing.T) {
 		b.rules.Settings.MaxBody = c.maxBody
 		b.web["http://a.test/sitemap.xml"] = func(r fetcher.Request) (*fetcher.Response, error) {
 			if r.MaxBody != c.want {
-				t.Errorf("%v with --max-body %d: at most %d bytes, want %d", c.via, c.maxBody, r.MaxBody, c.want)
+				t.Errorf("%v with --max-body %d: at most %d bytes, want %d", c.via, c.maxBody, r.MaxBody,
+					c.want)
 			}
 			return answer(200, "Content-Type: text/xml", "<urlset/>"), nil
 		}

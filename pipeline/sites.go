@@ -45,8 +45,8 @@ func (w *worker) failure(err error, host crawl.Host, at time.Time) (crawl.Respon
 	return r, o
 }
 
-// lacksPause is the pause of a host that waits for something that this node lacks. A changed secrets
-// file is noticed as late.
+// lacksPause is the pause of a host that waits for something that this node lacks. A changed
+// secrets file is noticed as late.
 const lacksPause = 10 * time.Second
 
 // of is the rules for a URL: with the settings of its site, if rules for sites match it.
@@ -126,8 +126,8 @@ func keepsSecrets(u urlnorm.URL, v *crawl.Visit, s *crawl.Settings) bool {
 	return u.Scheme() == "https" && !s.TLSRecord
 }
 
-// equip gives a request for u what the rules of its site say. Secrets go only where nobody on the way
-// learns them, unless their rule allows it.
+// equip gives a request for u what the rules of its site say. Secrets go only where nobody on the
+// way learns them, unless their rule allows it.
 func (w *worker) equip(r *fetcher.Request, u urlnorm.URL, v *crawl.Visit, rules *Rules) {
 	for _, text := range rules.Settings.Proxies {
 		if p, err := proxy.Parse(text); err == nil { // lacking has found the others
@@ -169,15 +169,19 @@ const unsafeTold = time.Minute
 
 // tellUnsafe notes in the log that a request goes without the secrets of its site.
 func (p *Pipeline) tellUnsafe(site *sites.Site, u urlnorm.URL) {
-	kept := site.Auth.Scheme != "" && !site.AuthInsecure || site.CookiesFile != "" && !site.CookiesInsecure ||
-		slices.ContainsFunc(site.Headers, func(h sites.Header) bool { return h.Secret != "" && !h.Insecure })
+	kept := site.Auth.Scheme != "" && !site.AuthInsecure ||
+		site.CookiesFile != "" && !site.CookiesInsecure ||
+		slices.ContainsFunc(site.Headers,
+			func(h sites.Header) bool { return h.Secret != "" && !h.Insecure })
 	now := time.Now().UnixNano()
 	last := p.unsafe.Load()
 	if !kept || now-last < int64(unsafeTold) || !p.unsafe.CompareAndSwap(last, now) {
 		return
 	}
-	p.o.Log.Warn("a request goes without the secrets of its rule for sites: others on the way could learn them; "+
-		"they go over https with a right certificate, or with insecure: true in the rule", "origin", u.Origin())
+	p.o.Log.Warn(
+		"a request goes without the secrets of its rule for sites: others on the way could learn them; "+
+			"they go over https with a right certificate, or with insecure: true in the rule", "origin",
+		u.Origin())
 }
 
 // authorization is the value of an Authorization header.
@@ -190,7 +194,13 @@ func authorization(scheme, secret string) string {
 
 // cookieHeader is the value of the Cookie header of a request for u: what jar has for it, and what
 // the cookie file of its site has. The file's are not part of any jar that is stored.
-func (w *worker) cookieHeader(jar cookies.Jar, u urlnorm.URL, v *crawl.Visit, rules *Rules, now time.Time) string {
+func (w *worker) cookieHeader(
+	jar cookies.Jar,
+	u urlnorm.URL,
+	v *crawl.Visit,
+	rules *Rules,
+	now time.Time,
+) string {
 	site := rules.site
 	if site == nil || site.CookiesFile == "" ||
 		!site.CookiesInsecure && !keepsSecrets(u, v, &rules.Settings) {

@@ -19,7 +19,12 @@ import (
 type means struct{ lacked []string }
 
 func (m *means) Secret(name string) (string, bool) {
-	v, ok := map[string]string{"login": "user:pass word", "token": "T0KEN", "key": "K3Y", "jar": "cookies.txt"}[name]
+	v, ok := map[string]string{
+		"login": "user:pass word",
+		"token": "T0KEN",
+		"key":   "K3Y",
+		"jar":   "cookies.txt",
+	}[name]
 	return v, ok
 }
 
@@ -93,8 +98,8 @@ func sentAs(r *fetcher.Request) string {
 	return strings.Join(parts, " ")
 }
 
-// TestSitesOfRequests: each request has what the rules give to its own URL, and secrets stay with the
-// hosts of their rule, over https unless it says otherwise.
+// TestSitesOfRequests: each request has what the rules give to its own URL, and secrets stay with
+// the hosts of their rule, over https unless it says otherwise.
 func TestSitesOfRequests(t *testing.T) {
 	t.Parallel()
 	const rules = `
@@ -164,8 +169,8 @@ func TestSitesOfRequests(t *testing.T) {
 	}
 }
 
-// TestSitesOfRobots: the file of a host is asked for with what its rules say, and its redirect on the
-// same host, too.
+// TestSitesOfRobots: the file of a host is asked for with what its rules say, and its redirect on
+// the same host, too.
 func TestSitesOfRobots(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{Mode: scope.Any})
@@ -177,7 +182,8 @@ func TestSitesOfRobots(t *testing.T) {
   headers: {X-Page: 1}
 `)
 	b.means = &means{}
-	b.serve("https://a.test/robots.txt", 200, "Content-Type: text/plain", "User-agent: *\nDisallow: /x\n")
+	b.serve("https://a.test/robots.txt", 200, "Content-Type: text/plain",
+		"User-agent: *\nDisallow: /x\n")
 	b.visit("https://a.test/page", noRobots)
 	b.one()
 	if got, want := sentAs(&b.asked[0]), "X-A=1 auth=Bearer T0KEN"; got != want {
@@ -185,8 +191,8 @@ func TestSitesOfRobots(t *testing.T) {
 	}
 }
 
-// TestSitesLack: without a secret or an address nothing is asked for, robots.txt neither, and the URL
-// stays queued.
+// TestSitesLack: without a secret or an address nothing is asked for, robots.txt neither, and the
+// URL stays queued.
 func TestSitesLack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rule, want string }{
@@ -209,7 +215,8 @@ func TestSitesLack(t *testing.T) {
 			r, o := b.one()
 			if len(b.asked) > 0 || r.RetryAfter < time.Second || o.Kind != crawl.Aborted ||
 				!strings.Contains(o.Reason, c.want) || !slices.Equal(m.lacked, []string{"a.test " + c.want}) {
-				t.Errorf("%s: %d requests, pause %v, %v %q, lacks %q", c.rule, len(b.asked), r.RetryAfter, o.Kind, o.Reason, m.lacked)
+				t.Errorf("%s: %d requests, pause %v, %v %q, lacks %q", c.rule, len(b.asked), r.RetryAfter,
+					o.Kind, o.Reason, m.lacked)
 			}
 		}
 	}
@@ -220,10 +227,15 @@ func TestSitesProxyFails(t *testing.T) {
 	t.Parallel()
 	for _, robots := range []bool{true, false} {
 		b := newBench(t, scope.Options{Mode: scope.Any})
-		b.rules.Sites = siteTable(t, &b.rules.Settings, "- match: host:a.test\n  proxy: http://127.0.0.1:1")
+		b.rules.Sites = siteTable(t, &b.rules.Settings,
+			"- match: host:a.test\n  proxy: http://127.0.0.1:1")
 		m := &means{}
 		b.means = m
-		down := &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")}
+		down := &fetcher.Error{
+			Category:   fetcher.Proxy,
+			RetryAfter: 10 * time.Second,
+			Err:        errors.New("it is down"),
+		}
 		b.fail("https://a.test/", down)
 		b.fail("https://a.test/robots.txt", down)
 		if b.visit("https://a.test/"); robots {

@@ -61,7 +61,8 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
 	case v.Excluded: // and admitted again since
-		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
+		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted},
+			crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
 	case !v.Addr.IsValid():
 		o := unaddressed(&v, time.Now())
 		return w.finish(keep, v, crawl.Response{Kind: o.Kind}, o)
@@ -110,12 +111,14 @@ const judgeAgain = time.Second
 // unjudged ends a visit before any request. The item stays queued until its scope is known.
 func (w *worker) unjudged(ctx context.Context, v crawl.Visit) error {
 	const why = "this node may lack the scope entry that admits it"
-	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, RetryAfter: judgeAgain}, crawl.Outcome{Kind: crawl.Aborted, Reason: why, FetchedAt: time.Now()})
+	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, RetryAfter: judgeAgain},
+		crawl.Outcome{Kind: crawl.Aborted, Reason: why, FetchedAt: time.Now()})
 }
 
 // unprepared ends a visit before any request. Its item stays queued.
 func (w *worker) unprepared(ctx context.Context, v crawl.Visit, err error) error {
-	return errors.Join(err, w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: time.Now()}))
+	return errors.Join(err, w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted},
+		crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: time.Now()}))
 }
 
 // outOfScope judges an item again that was admitted under older rules.
@@ -139,7 +142,12 @@ const (
 
 // unaddressed is the outcome of a visit to a host that cannot be dialled.
 func unaddressed(v *crawl.Visit, at time.Time) crawl.Outcome {
-	o := crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: noAddress, FetchedAt: at}
+	o := crawl.Outcome{
+		Kind:      crawl.HostFailed,
+		Category:  crawl.ErrDNS,
+		Reason:    noAddress,
+		FetchedAt: at,
+	}
 	if v.NoAddr != nil {
 		o.Reason = noAddress + ": " + v.NoAddr.Error()
 	}
@@ -153,7 +161,12 @@ func unaddressed(v *crawl.Visit, at time.Time) crawl.Outcome {
 }
 
 // finish releases and completes a visit that has nothing to parse or archive.
-func (w *worker) finish(ctx context.Context, v crawl.Visit, r crawl.Response, o crawl.Outcome) error {
+func (w *worker) finish(
+	ctx context.Context,
+	v crawl.Visit,
+	r crawl.Response,
+	o crawl.Outcome,
+) error {
 	w.p.o.Source.Release(v, r)
 	return w.completeVisit(ctx, v, o)
 }
@@ -166,7 +179,10 @@ func (w *worker) completeVisit(ctx context.Context, v crawl.Visit, o crawl.Outco
 }
 
 // forbidden refuses what robots.txt forbids.
-func (w *worker) forbidden(v crawl.Visit, rules *Rules) (r crawl.Response, o crawl.Outcome, refused bool) {
+func (w *worker) forbidden(
+	v crawl.Visit,
+	rules *Rules,
+) (r crawl.Response, o crawl.Outcome, refused bool) {
 	switch v.Robots.Verdict {
 	case crawl.RobotsAllowAll:
 		return r, o, false
@@ -189,7 +205,12 @@ func (w *worker) forbidden(v crawl.Visit, rules *Rules) (r crawl.Response, o cra
 }
 
 // page fetches the item or hands it out, releases the host, and then does the rest.
-func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCauseFunc, v crawl.Visit, rules *Rules) error {
+func (w *worker) page(
+	keep, fetching context.Context,
+	takeBack context.CancelCauseFunc,
+	v crawl.Visit,
+	rules *Rules,
+) error {
 	switch {
 	case v.Item.Via == crawl.ViaGuest:
 		return w.handOut(keep, v, w.p.o.Guests)
@@ -219,12 +240,29 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
 	}
 	wait := time.Duration(0)
-	if retry.Limited(resp.Status) { // on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host for a year
+	// on a page Retry-After has no meaning (RFC 9110, 10.2.3), and a hostile one would hold its host
+	// for a year
+	if retry.Limited(resp.Status) {
 		wait = askedWait(resp.Header, time.Now())
 	}
-	w.p.o.Source.Release(v, crawl.Response{Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: wait, Wall: o.Wall != wall.None})
+	w.p.o.Source.Release(v, crawl.Response{
+		Kind:       o.Kind,
+		Requested:  true,
+		Took:       o.Took,
+		Bytes:      o.Bytes,
+		RetryAfter: wait,
+		Wall:       o.Wall != wall.None,
+	})
 	if o.Kind == crawl.Fetched && w.mayShow(&v, resp, rules) {
-		return w.show(keep, &fetched{v: v, resp: resp, rules: rules, o: o, fetching: fetching, takeBack: takeBack, place: place})
+		return w.show(keep, &fetched{
+			v:        v,
+			resp:     resp,
+			rules:    rules,
+			o:        o,
+			fetching: fetching,
+			takeBack: takeBack,
+			place:    place,
+		})
 	}
 	leave(place)
 	if o.Kind == crawl.Fetched {
@@ -247,13 +285,25 @@ func (w *worker) page(keep, fetching context.Context, takeBack context.CancelCau
 // queued: it is not done without its record.
 func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.Outcome) error {
 	// The outcome carries the claim on the payload, so that no node waits for it.
-	gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt, Digest: o.Digest, First: o.First}
+	gone := crawl.Outcome{
+		Kind:      crawl.Aborted,
+		Reason:    err.Error(),
+		FetchedAt: o.FetchedAt,
+		Digest:    o.Digest,
+		First:     o.First,
+	}
 	return errors.Join(err, w.completeVisit(ctx, v, gone))
 }
 
 // keep parses a fetched page, archives it and writes what is derived from it: the part of a trip
 // that uses the processor.
-func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
+func (w *worker) keep(
+	ctx context.Context,
+	v crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+) error {
 	if resp.Status == http.StatusNotModified {
 		return w.unchanged(ctx, v, resp, rules, o)
 	}
@@ -266,7 +316,12 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 
 // readBefore compares an answer with the last reading of its URL. last is not nil when nothing has
 // changed; else basis is what the reading of the answer depends on, 0 when it is read in any case.
-func (w *worker) readBefore(v *crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (basis crawl.Basis, last *Reading) {
+func (w *worker) readBefore(
+	v *crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+) (basis crawl.Basis, last *Reading) {
 	basis = w.p.basis(v, resp, rules, o)
 	if basis != 0 && v.Item.Refetch {
 		o.Digest = digestOf(resp)
@@ -277,9 +332,17 @@ func (w *worker) readBefore(v *crawl.Visit, resp *fetcher.Response, rules *Rules
 	return basis, nil
 }
 
-// keepRead parses an answer, or the page that was made of it, archives it and writes what is derived
-// from it. The outcome gets the basis when the reading is complete.
-func (w *worker) keepRead(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome, basis crawl.Basis, made *madeOf) error {
+// keepRead parses an answer, or the page that was made of it, archives it and writes what is
+// derived from it. The outcome gets the basis when the reading is complete.
+func (w *worker) keepRead(
+	ctx context.Context,
+	v crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+	basis crawl.Basis,
+	made *madeOf,
+) error {
 	page := resp
 	if made != nil {
 		page = made.page
@@ -291,16 +354,26 @@ func (w *worker) keepRead(ctx context.Context, v crawl.Visit, resp *fetcher.Resp
 	}
 	doc, whole := w.read(v, page, rules, o)
 	// A page that says noindex from a later time on is read at each visit: its index entry must go.
-	later := doc != nil && doc.NoIndexLater || htmlparse.NoIndexLater(resp.Header["X-Robots-Tag"], rules.Settings.Agent(), resp.Started)
+	later := doc != nil && doc.NoIndexLater ||
+		htmlparse.NoIndexLater(resp.Header["X-Robots-Tag"], rules.Settings.Agent(), resp.Started)
 	w.readPreferences(&v, resp, rules, o, doc)
-	if whole && basis != 0 && !later && !o.SearchRefused() { // else its text is wanted when the owner allows it
+	// else its text is wanted when the owner allows it
+	if whole && basis != 0 && !later && !o.SearchRefused() {
 		o.Basis = basis.Marked(o.NoIndex, o.Skipped[crawl.SkipDepth] > 0)
 	}
 	return w.keepParsed(ctx, v, resp, rules, o, doc, made)
 }
 
 // store archives an answer and writes what is derived from it.
-func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document, said *metadata.Record) (err error) {
+func (w *worker) store(
+	ctx context.Context,
+	v *crawl.Visit,
+	c crawl.Capture,
+	rules *Rules,
+	o *crawl.Outcome,
+	doc *htmlparse.Document,
+	said *metadata.Record,
+) (err error) {
 	if rules.Settings.Archive {
 		if o.Archive, err = w.p.o.Archive.Put(ctx, c); err != nil {
 			return err
@@ -310,7 +383,12 @@ func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rul
 }
 
 // known finds out whether the page was seen before.
-func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
+func (w *worker) known(
+	ctx context.Context,
+	v crawl.Visit,
+	resp *fetcher.Response,
+	o *crawl.Outcome,
+) *crawl.Original {
 	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
 		Countable: len(resp.RawBody) > 0 && o.Truncated == ""}
 	if q.Countable && w.p.o.Earlier != nil {
@@ -379,9 +457,11 @@ func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Req
 
 // categories translates the fetcher's classes of failure.
 var categories = [...]crawl.ErrCategory{
-	fetcher.DNS: crawl.ErrDNS, fetcher.Connect: crawl.ErrConnect, fetcher.TLS: crawl.ErrTLS, fetcher.Timeout: crawl.ErrTimeout,
+	fetcher.DNS: crawl.ErrDNS, fetcher.Connect: crawl.ErrConnect, fetcher.TLS: crawl.ErrTLS,
+	fetcher.Timeout:  crawl.ErrTimeout,
 	fetcher.Protocol: crawl.ErrProtocol, fetcher.Truncated: crawl.ErrTruncated,
-	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Proxy: crawl.ErrProxy, fetcher.Other: crawl.ErrOther,
+	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Proxy: crawl.ErrProxy,
+	fetcher.Other: crawl.ErrOther,
 }
 
 // leastProxyWait is the least wait of a host whose proxies do not work.
@@ -399,10 +479,16 @@ func isLiteral(h crawl.Host) bool {
 // address that is denied, are final, as a refusal by robots.txt is; a name may get another address
 // next time.
 //
-// A proxy that fails is no failure of the site: the URL stays queued without an attempt, and the host
-// waits until a proxy may be tried again.
+// A proxy that fails is no failure of the site: the URL stays queued without an attempt, and the
+// host waits until a proxy may be tried again.
 func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Outcome) {
-	o := crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrOther, Reason: err.Error(), FetchedAt: at, Took: time.Since(at)}
+	o := crawl.Outcome{
+		Kind:      crawl.URLFailed,
+		Category:  crawl.ErrOther,
+		Reason:    err.Error(),
+		FetchedAt: at,
+		Took:      time.Since(at),
+	}
 	contacted, wait := true, time.Duration(0)
 	var fe *fetcher.Error
 	if errors.As(err, &fe) {
@@ -418,7 +504,8 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 		o.Kind = crawl.Blocked
 	case errors.Is(err, fetcher.ErrFlood): // the next request would get the same answer
 		o.Kind = crawl.HostFailed
-	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
+	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS,
+		o.Category == crawl.ErrBlockedAddress:
 		o.Kind = crawl.HostFailed
 	}
 	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took, RetryAfter: wait}, o
@@ -450,8 +537,10 @@ func triedAgain(v *crawl.Visit, status int, rules *Rules) bool {
 // answered starts the outcome of a request that got an answer.
 func (p *Pipeline) answered(v crawl.Visit, resp *fetcher.Response, rules *Rules) crawl.Outcome {
 	o := crawl.Outcome{
-		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
-		ContentType: resp.MediaType, Truncated: string(resp.Truncated), IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
+		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took,
+		Bytes:       resp.WireBytes,
+		ContentType: resp.MediaType, Truncated: string(resp.Truncated),
+		IsSitemap:   v.Item.Via == crawl.ViaSitemapFile,
 		Conditional: resp.Conditional,
 	}
 	keepValidators(&v, resp, &o)
@@ -524,11 +613,19 @@ func certificateError(resp *fetcher.Response) string {
 }
 
 // capture is the exchange in the archive's form. agent is the crawl's product token.
-func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original, agent string) crawl.Capture {
+func capture(
+	v crawl.Visit,
+	resp *fetcher.Response,
+	o *crawl.Outcome,
+	original *crawl.Original,
+	agent string,
+) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
-		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody, Coded: resp.Coded(),
-		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
+		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
+		Coded:       resp.Coded(),
+		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex,
+		Certificate: certificateError(resp),
 		Preferences: o.Preferences,
 		Original:    original, Simhash: o.Simhash, NearOf: o.NearOf, Truncated: string(resp.Truncated),
 	}

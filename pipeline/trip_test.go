@@ -26,21 +26,26 @@ func TestOrder(t *testing.T) {
 	b.serve("http://a.test/", 200, "ETag: \"1\"\nLast-Modified: "+then, `<a href="/x">`)
 	b.visit("http://a.test/")
 	r, o := b.one()
-	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "complete fetched"}
+	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/",
+		"complete fetched"}
 	if !slices.Equal(b.log, want) {
 		t.Errorf("order %q, want %q", b.log, want)
 	}
 	if !r.Requested || r.Took != 10*time.Millisecond {
 		t.Errorf("response %+v", r)
 	}
-	if o.Status != 200 || o.ContentType != "text/html" || o.Archive.File != "f" || o.ETag != `"1"` || o.LastMod != then ||
-		o.Bytes != 13 || o.Digest != sha1.Sum([]byte(`<a href="/x">`)) || o.IsSitemap || o.LinksFound != 1 || o.FetchedAt.IsZero() {
+	if o.Status != 200 || o.ContentType != "text/html" || o.Archive.File != "f" || o.ETag != `"1"` ||
+		o.LastMod != then ||
+		o.Bytes != 13 || o.Digest != sha1.Sum([]byte(`<a href="/x">`)) || o.IsSitemap ||
+		o.LinksFound != 1 || o.FetchedAt.IsZero() {
 		t.Errorf("outcome %+v", o)
 	}
 	wantTargets(t, o.Targets, "http://a.test/x link d1 h0 b1")
 	c := b.captures[0]
-	if c.Status != 200 || string(c.Body) != `<a href="/x">` || string(c.RequestHead) != "GET" || string(c.ResponseHead) != "HTTP" ||
-		c.Digest != o.Digest || c.Truncated != "" || c.Addr != netip.MustParseAddr("127.0.0.1") || c.ContentType != "text/html" {
+	if c.Status != 200 || string(c.Body) != `<a href="/x">` || string(c.RequestHead) != "GET" ||
+		string(c.ResponseHead) != "HTTP" ||
+		c.Digest != o.Digest || c.Truncated != "" || c.Addr != netip.MustParseAddr("127.0.0.1") ||
+		c.ContentType != "text/html" {
 		t.Errorf("capture %+v", c)
 	}
 }
@@ -48,7 +53,11 @@ func TestOrder(t *testing.T) {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	failed := func(c fetcher.Category) error {
-		return &fetcher.Error{Category: c, Contacted: c != fetcher.BlockedAddress, Err: errors.New("so it is")}
+		return &fetcher.Error{
+			Category:  c,
+			Contacted: c != fetcher.BlockedAddress,
+			Err:       errors.New("so it is"),
+		}
 	}
 	for _, c := range []struct {
 		name     string
@@ -70,7 +79,10 @@ func TestKinds(t *testing.T) {
 		{name: "connect", err: failed(fetcher.Connect), kind: crawl.HostFailed, category: crawl.ErrConnect},
 		{name: "tls", err: failed(fetcher.TLS), kind: crawl.HostFailed, category: crawl.ErrTLS},
 		{name: "blocked", err: failed(fetcher.BlockedAddress), kind: crawl.HostFailed, category: crawl.ErrBlockedAddress, idle: true},
-		{name: "blocked port", err: &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 22", fetcher.ErrPort)}, kind: crawl.Blocked, category: crawl.ErrBlockedAddress, idle: true},
+		{name: "blocked port", err: &fetcher.Error{
+			Category: fetcher.BlockedAddress,
+			Err:      fmt.Errorf("%w: 22", fetcher.ErrPort),
+		}, kind: crawl.Blocked, category: crawl.ErrBlockedAddress, idle: true},
 		{name: "timeout", err: failed(fetcher.Timeout), kind: crawl.URLFailed, category: crawl.ErrTimeout},
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
@@ -78,7 +90,11 @@ func TestKinds(t *testing.T) {
 		{name: "proxy", err: &fetcher.Error{Category: fetcher.Proxy, RetryAfter: 10 * time.Second, Err: errors.New("it is down")},
 			kind: crawl.Aborted, category: crawl.ErrProxy, wait: 10 * time.Second, idle: true},
 		{name: "proxy, no wait", err: failed(fetcher.Proxy), kind: crawl.Aborted, category: crawl.ErrProxy, wait: time.Second},
-		{name: "taken back", err: &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: fmt.Errorf("x: %w", context.Canceled)}, kind: crawl.Aborted, category: crawl.ErrOther},
+		{name: "taken back", err: &fetcher.Error{
+			Category:  fetcher.Other,
+			Contacted: true,
+			Err:       fmt.Errorf("x: %w", context.Canceled),
+		}, kind: crawl.Aborted, category: crawl.ErrOther},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,9 +105,11 @@ func TestKinds(t *testing.T) {
 			} else {
 				b.serve("http://a.test/", c.status, c.header, "text")
 			}
-			b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"v"`, then })
+			b.visit("http://a.test/",
+				func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"v"`, then })
 			r, o := b.one()
-			if r.Kind != c.kind || o.Kind != c.kind || o.Category != c.category || o.Status != c.status || r.RetryAfter != c.wait || r.Requested == c.idle {
+			if r.Kind != c.kind || o.Kind != c.kind || o.Category != c.category || o.Status != c.status ||
+				r.RetryAfter != c.wait || r.Requested == c.idle {
 				t.Errorf("response %+v, outcome %+v", r, o)
 			}
 			if (o.Reason == "") != (c.kind == crawl.Fetched) {
@@ -100,7 +118,8 @@ func TestKinds(t *testing.T) {
 			if archived := len(b.captures) > 0; archived != (c.kind == crawl.Fetched) {
 				t.Errorf("archived: %v", archived)
 			}
-			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "crawlnode/test" || c.status == 304 && (o.ETag != `"v"` || o.LastMod != then) {
+			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "crawlnode/test" ||
+				c.status == 304 && (o.ETag != `"v"` || o.LastMod != then) {
 				t.Errorf("request %+v, outcome's tag %q %q", b.asked[0], o.ETag, o.LastMod)
 			}
 		})
@@ -121,7 +140,8 @@ func TestRemarks(t *testing.T) {
 	b.visit("http://a.test/")
 	_, o := b.one()
 	if o.Kind != crawl.Fetched || o.Category != crawl.ErrTLS ||
-		o.Reason != "the payload could not be decoded whole: bad bits; fetched in spite of its certificate: it expired" {
+		o.Reason != "the payload could not be decoded whole: bad bits; "+
+			"fetched in spite of its certificate: it expired" {
 		t.Errorf("outcome %+v", o)
 	}
 	if len(b.captures) != 1 || b.captures[0].Certificate != "it expired" {
@@ -129,8 +149,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestCutIsNoContent: the payload of a page that was cut is never taken for content that other pages
-// may share, whatever has cut it, and the capture says why.
+// TestCutIsNoContent: the payload of a page that was cut is never taken for content that other
+// pages may share, whatever has cut it, and the capture says why.
 func TestCutIsNoContent(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []fetcher.Cut{"", fetcher.CutLength, fetcher.CutTime, fetcher.CutDisconnect} {
@@ -143,7 +163,8 @@ func TestCutIsNoContent(t *testing.T) {
 		}
 		b.visit("http://a.test/")
 		_, o := b.one()
-		if o.Kind != crawl.Fetched || o.Truncated != string(cut) || len(o.Targets) != 1 || (o.Reason == "") != (cut == "") {
+		if o.Kind != crawl.Fetched || o.Truncated != string(cut) || len(o.Targets) != 1 ||
+			(o.Reason == "") != (cut == "") {
 			t.Errorf("cut %q: %+v", cut, o)
 		}
 		if len(b.captures) != 1 || b.captures[0].Truncated != string(cut) {
@@ -160,7 +181,11 @@ func TestCutIsNoContent(t *testing.T) {
 // TestBlockedLiteral: a denied literal address is final, as DNS cannot change it.
 func TestBlockedLiteral(t *testing.T) {
 	t.Parallel()
-	for url, blocked := range map[string]bool{"http://10.0.0.1/": true, "http://[fd12::1]/": true, "http://a.test/": false} {
+	for url, blocked := range map[string]bool{
+		"http://10.0.0.1/":  true,
+		"http://[fd12::1]/": true,
+		"http://a.test/":    false,
+	} {
 		want := crawl.HostFailed
 		if blocked {
 			want = crawl.Blocked
@@ -173,7 +198,8 @@ func TestBlockedLiteral(t *testing.T) {
 		b = newBench(t, scope.Options{})
 		b.fail(url, &fetcher.Error{Category: fetcher.BlockedAddress, Err: errors.New("denied")})
 		b.visit(url)
-		if r, o := b.one(); r.Kind != want || o.Kind != want || o.Category != crawl.ErrBlockedAddress || r.Requested {
+		if r, o := b.one(); r.Kind != want || o.Kind != want || o.Category != crawl.ErrBlockedAddress ||
+			r.Requested {
 			t.Errorf("%s is denied: %+v, %+v", url, r, o)
 		}
 	}
@@ -188,12 +214,14 @@ func TestNoAddress(t *testing.T) {
 	}{
 		{nil, crawl.ErrDNS, "the host has no address"},
 		{errors.New("no such name"), crawl.ErrDNS, "the host has no address: no such name"},
-		{fmt.Errorf("%w: no contact", crawl.ErrRefused), crawl.ErrBlockedAddress, "the host has no address that may be asked: refused: no contact"},
+		{fmt.Errorf("%w: no contact", crawl.ErrRefused), crawl.ErrBlockedAddress,
+			"the host has no address that may be asked: refused: no contact"},
 	} {
 		b := newBench(t, scope.Options{})
 		b.visit("http://a.test/", func(v *crawl.Visit) { v.Addr, v.NoAddr = netip.Addr{}, c.cause })
 		r, o := b.one()
-		if r.Kind != crawl.HostFailed || o.Category != c.category || o.Reason != c.reason || r.Requested || len(b.asked) > 0 {
+		if r.Kind != crawl.HostFailed || o.Category != c.category || o.Reason != c.reason ||
+			r.Requested || len(b.asked) > 0 {
 			t.Errorf("%v: response %+v, outcome %+v", c.cause, r, o)
 		}
 	}
@@ -203,7 +231,12 @@ func TestRobotsCheck(t *testing.T) {
 	t.Parallel()
 	rules := func(body string) func(*crawl.Visit) {
 		return func(v *crawl.Visit) {
-			v.Robots = &crawl.Robots{Origin: "http://a.test", Body: []byte(body), Fetched: time.Now(), Expires: time.Now().Add(time.Hour)}
+			v.Robots = &crawl.Robots{
+				Origin:  "http://a.test",
+				Body:    []byte(body),
+				Fetched: time.Now(),
+				Expires: time.Now().Add(time.Hour),
+			}
 		}
 	}
 	for _, c := range []struct {
@@ -215,7 +248,8 @@ func TestRobotsCheck(t *testing.T) {
 		b := newBench(t, scope.Options{})
 		b.visit("http://a.test/private", rules(c.body))
 		r, o := b.one()
-		if refused := o.Kind == crawl.Refused; refused != c.refused || len(b.asked) > 0 == c.refused || r.Requested == c.refused {
+		if refused := o.Kind == crawl.Refused; refused != c.refused || len(b.asked) > 0 == c.refused ||
+			r.Requested == c.refused {
 			t.Errorf("%q: response %+v, outcome %+v", c.body, r, o)
 		}
 		if c.refused && (o.Skip != crawl.SkipRobots || !strings.Contains(o.Reason, "/p")) {
@@ -246,7 +280,8 @@ func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, change := range []func(*crawl.Visit){func(*crawl.Visit) {}, func(v *crawl.Visit) { v.Robots = nil }} {
+	for _, change := range []func(*crawl.Visit){func(*crawl.Visit) {},
+		func(v *crawl.Visit) { v.Robots = nil }} {
 		b := newBench(t, scope.Options{})
 		b.visit("http://a.test/", change)
 		b.contexts[1] = gone
@@ -260,7 +295,10 @@ func TestTakenBack(t *testing.T) {
 // rules are by then.
 func TestExcludedVisit(t *testing.T) {
 	t.Parallel()
-	for kind, exclude := range map[crawl.Kind][]string{crawl.Refused: {"host:a.test"}, crawl.Aborted: nil} {
+	for kind, exclude := range map[crawl.Kind][]string{
+		crawl.Refused: {"host:a.test"},
+		crawl.Aborted: nil,
+	} {
 		b := newBench(t, scope.Options{Exclude: exclude})
 		b.rules.Rejudge = true
 		b.visit("http://a.test/", func(v *crawl.Visit) { v.Excluded, v.Addr = true, netip.Addr{} })
@@ -293,7 +331,8 @@ func TestRightLost(t *testing.T) {
 			b.lost = c.lost
 			b.visit("http://a.test/", c.change)
 			r, o := b.one()
-			if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || r.Requested != c.requested || len(b.asked) != c.sent {
+			if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || r.Requested != c.requested ||
+				len(b.asked) != c.sent {
 				t.Errorf("response %+v, outcome %+v, %d requests sent", r, o, len(b.asked))
 			}
 		})
@@ -306,11 +345,12 @@ func TestStop(t *testing.T) {
 	b := newBench(t, scope.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.visit("http://a.test/")
-	if err := b.runWith(ctx, fetchFunc(func(c context.Context, _ fetcher.Request) (*fetcher.Response, error) {
-		cancel()
-		<-c.Done()
-		return nil, &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: c.Err()}
-	})); err != nil {
+	if err := b.runWith(ctx,
+		fetchFunc(func(c context.Context, _ fetcher.Request) (*fetcher.Response, error) {
+			cancel()
+			<-c.Done()
+			return nil, &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: c.Err()}
+		})); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(b.log, []string{"release aborted", "complete aborted"}) {
@@ -354,10 +394,12 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, " 120 ": 2 * time.Minute, "1.5": 2 * time.Second, "1.0": time.Second, "-5": 0, "+5": 0, "5s": 0, "soon": 0, ".": 0, "1.": 0,
+		"": 0, "0": 0, " 120 ": 2 * time.Minute, "1.5": 2 * time.Second, "1.0": time.Second, "-5": 0,
+		"+5": 0, "5s": 0, "soon": 0, ".": 0, "1.": 0,
 		"99999999999999999999999": maxRetryAfter, "9999999999": maxRetryAfter,
 		"Sun, 01 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sun, 01 Nov 2026 11:00:00 GMT": 0,
-		"Sunday, 01-Nov-26 12:01:00 GMT": time.Minute, "Sun Nov  1 12:00:05 2026": 5 * time.Second, "Sun, 01 Nov 9999 12:00:30 GMT": maxRetryAfter,
+		"Sunday, 01-Nov-26 12:01:00 GMT": time.Minute, "Sun Nov  1 12:00:05 2026": 5 * time.Second,
+		"Sun, 01 Nov 9999 12:00:30 GMT": maxRetryAfter,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("Retry-After %q = %v, want %v", value, got, want)
@@ -370,7 +412,10 @@ func TestAskedWaitGoesByTheServersClock(t *testing.T) {
 	t.Parallel()
 	server := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for _, off := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
-		h := http.Header{"Date": {server.Format(http.TimeFormat)}, "Retry-After": {server.Add(time.Minute).Format(http.TimeFormat)}}
+		h := http.Header{
+			"Date":        {server.Format(http.TimeFormat)},
+			"Retry-After": {server.Add(time.Minute).Format(http.TimeFormat)},
+		}
 		if got := askedWait(h, server.Add(off)); got != time.Minute {
 			t.Errorf("a clock that is %v off: %v", off, got)
 		}
@@ -386,7 +431,8 @@ func TestAskedWaitGoesByTheServersClock(t *testing.T) {
 }
 
 func FuzzRetryAfter(f *testing.F) {
-	for _, s := range []string{"", "120", "1.5", "99999999999999999999", "Sun, 01 Nov 2026 12:00:30 GMT", "-1"} {
+	for _, s := range []string{"", "120", "1.5", "99999999999999999999",
+		"Sun, 01 Nov 2026 12:00:30 GMT", "-1"} {
 		f.Add(s, int64(1e9))
 	}
 	f.Fuzz(func(t *testing.T, s string, unix int64) {
@@ -405,7 +451,14 @@ func TestManyWorkers(t *testing.T) {
 		b.serve(fmt.Sprintf("http://a.test/%d", i), 200, "", fmt.Sprintf(`<a href="/l%d">`, i))
 		b.visit(fmt.Sprintf("http://a.test/%d", i))
 	}
-	p := New(Options{Workers: 8, Source: b, Sink: b, Archive: b, Fetcher: b, Rules: func() *Rules { return &b.rules }})
+	p := New(Options{
+		Workers: 8,
+		Source:  b,
+		Sink:    b,
+		Archive: b,
+		Fetcher: b,
+		Rules:   func() *Rules { return &b.rules },
+	})
 	if err := p.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -416,6 +469,7 @@ func TestManyWorkers(t *testing.T) {
 		}
 	}
 	if len(b.releases) != n || len(b.outcomes) != n || len(found) != n {
-		t.Errorf("%d releases, %d outcomes, %d links of %d visits", len(b.releases), len(b.outcomes), len(found), n)
+		t.Errorf("%d releases, %d outcomes, %d links of %d visits", len(b.releases), len(b.outcomes),
+			len(found), n)
 	}
 }

@@ -30,7 +30,14 @@ func (x *texts) Simhashes() bool          { return true }
 func (x *texts) Metadata() bool           { return false }
 func (x *texts) Sampled(urlnorm.URL) bool { return true }
 
-func (x *texts) Page(_ context.Context, _ *crawl.Capture, o *crawl.Outcome, _ int, doc *htmlparse.Document, _ *metadata.Record) error {
+func (x *texts) Page(
+	_ context.Context,
+	_ *crawl.Capture,
+	o *crawl.Outcome,
+	_ int,
+	doc *htmlparse.Document,
+	_ *metadata.Record,
+) error {
 	x.pages = append(x.pages, o)
 	if doc != nil {
 		x.parsed++
@@ -47,11 +54,13 @@ type sentAgain struct {
 	keeper *keeper // nil: the scope does not change
 }
 
-const samePage = "<html><body><p>Some words that never change.</p><a href='/one'>one</a><a href='http://b.test/'>two</a></body></html>"
+const samePage = "<html><body><p>Some words that never change.</p><a href='/one'>one</a><a " +
+	"href='http://b.test/'>two</a></body></html>"
 
 func newSentAgain(t *testing.T, o scope.Options) *sentAgain {
 	a := &sentAgain{bench: newBench(t, o)}
-	a.rules.Settings.Archive, a.rules.Settings.Index, a.rules.Settings.Recrawl = true, true, crawl.RecrawlFixed
+	a.rules.Settings.Archive, a.rules.Settings.Index, a.rules.Settings.Recrawl = true, true,
+		crawl.RecrawlFixed
 	a.rules.Basis = 77
 	a.bench.read = map[string]crawl.Outcome{}
 	a.content = map[string]ContentAnswer{}
@@ -65,8 +74,18 @@ func (a *sentAgain) look(change ...func(*crawl.Visit)) crawl.Outcome {
 	a.visit("http://a.test/", append([]func(*crawl.Visit){func(v *crawl.Visit) {
 		v.Item.Refetch = len(a.outcomes) > 0
 	}}, change...)...)
-	o := Options{Workers: 1, Source: a, Sink: a, Archive: a, Contents: a, Fetcher: a, Elsewhere: a, Deriver: &a.texts, Documents: &a.texts,
-		Rules: func() *Rules { return &a.rules }}
+	o := Options{
+		Workers:   1,
+		Source:    a,
+		Sink:      a,
+		Archive:   a,
+		Contents:  a,
+		Fetcher:   a,
+		Elsewhere: a,
+		Deriver:   &a.texts,
+		Documents: &a.texts,
+		Rules:     func() *Rules { return &a.rules },
+	}
 	if a.keeper != nil {
 		o.Keeper = a.keeper
 	}
@@ -74,14 +93,19 @@ func (a *sentAgain) look(change ...func(*crawl.Visit)) crawl.Outcome {
 		a.t.Fatal(err)
 	}
 	last := a.outcomes[len(a.outcomes)-1]
-	if a.bench.read["http://a.test/"] = last; last.First || a.content["http://a.test/"].Original == nil {
-		a.content["http://a.test/"] = ContentAnswer{Original: &crawl.Original{Record: [16]byte{5}, URL: "http://a.test/", FetchedAt: time.Unix(1e9, 0)}}
+	if a.bench.read["http://a.test/"] = last; last.First ||
+		a.content["http://a.test/"].Original == nil {
+		a.content["http://a.test/"] = ContentAnswer{Original: &crawl.Original{
+			Record:    [16]byte{5},
+			URL:       "http://a.test/",
+			FetchedAt: time.Unix(1e9, 0),
+		}}
 	}
 	return last
 }
 
-// TestSentAgain: a page that is sent again as it was read is archived by reference, listed and completed, and nothing else: no links, no
-// text, no document, no question about its text.
+// TestSentAgain: a page that is sent again as it was read is archived by reference, listed and
+// completed, and nothing else: no links, no text, no document, no question about its text.
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, header, body string }{
@@ -101,8 +125,11 @@ func TestSentAgain(t *testing.T) {
 		before := a.texts
 		for range 3 {
 			o := a.look(func(v *crawl.Visit) { v.Item.Revisit = true })
-			if !o.Unchanged || o.Kind != crawl.Fetched || o.Status != 200 || o.Digest != sha1.Sum([]byte(c.body)) || o.Basis != first.Basis || o.NoIndex != first.NoIndex ||
-				o.ETag != first.ETag || o.Refers != (c.body != "") || o.LinksFound+len(o.Targets)+len(o.Document)+len(o.Unjudged) > 0 || o.Simhash != 0 || o.Archive.File == "" {
+			if !o.Unchanged || o.Kind != crawl.Fetched || o.Status != 200 ||
+				o.Digest != sha1.Sum([]byte(c.body)) || o.Basis != first.Basis || o.NoIndex != first.NoIndex ||
+				o.ETag != first.ETag || o.Refers != (c.body != "") ||
+				o.LinksFound+len(o.Targets)+len(o.Document)+len(o.Unjudged) > 0 || o.Simhash != 0 ||
+				o.Archive.File == "" {
 				t.Errorf("%s: %+v", c.name, o)
 			}
 		}
@@ -110,7 +137,8 @@ func TestSentAgain(t *testing.T) {
 			t.Errorf("%s: %d documents, %d parsed, %d lines", c.name, a.documents, a.parsed, len(a.pages))
 		}
 		for i, got := range a.captures {
-			if i > 0 && (got.Original == nil) != (c.body == "") || got.Digest != first.Digest || got.NoIndex != first.NoIndex {
+			if i > 0 && (got.Original == nil) != (c.body == "") || got.Digest != first.Digest ||
+				got.NoIndex != first.NoIndex {
 				t.Errorf("%s: capture %d: %+v", c.name, i, got)
 			}
 		}
@@ -122,14 +150,17 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// TestSentAgainWithoutArchive: what was read last is known from the record, with or without an archive.
+// TestSentAgainWithoutArchive: what was read last is known from the record, with or without an
+// archive.
 func TestSentAgainWithoutArchive(t *testing.T) {
 	t.Parallel()
 	a := newSentAgain(t, scope.Options{})
 	a.rules.Settings.Archive = false
 	a.look()
-	if o := a.look(); !o.Unchanged || len(o.Targets) > 0 || len(a.questions) > 0 || len(a.captures) > 0 || a.documents != 1 {
-		t.Errorf("completed %+v, %d questions, %d captures, %d documents", o, len(a.questions), len(a.captures), a.documents)
+	if o := a.look(); !o.Unchanged || len(o.Targets) > 0 || len(a.questions) > 0 ||
+		len(a.captures) > 0 || a.documents != 1 {
+		t.Errorf("completed %+v, %d questions, %d captures, %d documents", o, len(a.questions),
+			len(a.captures), a.documents)
 	}
 }
 
@@ -139,19 +170,23 @@ func TestSentAgainStoredAnew(t *testing.T) {
 	a := newSentAgain(t, scope.Options{})
 	a.look()
 	a.content["http://a.test/"] = ContentAnswer{First: true}
-	if o := a.look(); !o.Unchanged || !o.First || o.Refers || a.captures[1].Original != nil || string(a.captures[1].Body) != samePage {
+	if o := a.look(); !o.Unchanged || !o.First || o.Refers || a.captures[1].Original != nil ||
+		string(a.captures[1].Body) != samePage {
 		t.Errorf("completed %+v, archived %+v", o, a.captures[1])
 	}
 }
 
-// TestReadOnceMore: what differs from the last reading beside the payload has the page read again, once.
+// TestReadOnceMore: what differs from the last reading beside the payload has the page read again,
+// once.
 func TestReadOnceMore(t *testing.T) {
 	t.Parallel()
 	header := func(h string) func(*sentAgain) {
 		return func(a *sentAgain) { a.serve("http://a.test/", 200, h, samePage) }
 	}
 	for name, change := range map[string]func(*sentAgain){
-		"another payload":            func(a *sentAgain) { a.serve("http://a.test/", 200, "", samePage+" ") },
+		"another payload": func(a *sentAgain) {
+			a.serve("http://a.test/", 200, "", samePage+" ")
+		},
 		"another program or setting": func(a *sentAgain) { a.rules.Basis++ },
 		"a scope entry":              func(a *sentAgain) { a.rules.Entries = func() uint64 { return 3 } },
 		"noindex":                    header("X-Robots-Tag: noindex"),
@@ -172,7 +207,9 @@ func TestReadOnceMore(t *testing.T) {
 		a.bench.read["http://a.test/"] = first
 		change(a)
 		n := a.documents
-		if o := a.look(); o.Unchanged || o.Basis == 0 || o.Basis.Same(first.Basis) && o.Digest == first.Digest || o.NoIndex == (a.documents > n) && name != "no page any more" {
+		if o := a.look(); o.Unchanged || o.Basis == 0 ||
+			o.Basis.Same(first.Basis) && o.Digest == first.Digest ||
+			o.NoIndex == (a.documents > n) && name != "no page any more" {
 			t.Errorf("%s: %+v, %d documents", name, o, a.documents-n)
 		}
 		if o := a.look(); !o.Unchanged {
@@ -181,7 +218,8 @@ func TestReadOnceMore(t *testing.T) {
 	}
 }
 
-// TestNearerPage: the links of a page that is reached by a shorter way are nearer too, and may be wanted now.
+// TestNearerPage: the links of a page that is reached by a shorter way are nearer too, and may be
+// wanted now.
 func TestNearerPage(t *testing.T) {
 	t.Parallel()
 	a := newSentAgain(t, scope.Options{MaxDepth: 3})
@@ -213,20 +251,28 @@ func TestAlwaysRead(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*sentAgain){
-		"no basis":            func(a *sentAgain) { a.rules.Basis = 0 },
-		"a part of a page":    answered(func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }),
-		"a broken coding":     answered(func(r *fetcher.Response) { r.DecodeErr = http.ErrBodyNotAllowed }),
-		"a feed":              func(a *sentAgain) { a.serve("http://a.test/", 200, "Content-Type: application/rss+xml", feed) },
-		"a redirect":          func(a *sentAgain) { a.serve("http://a.test/", 301, "Location: /x", samePage) },
+		"no basis":         func(a *sentAgain) { a.rules.Basis = 0 },
+		"a part of a page": answered(func(r *fetcher.Response) { r.Truncated = fetcher.CutLength }),
+		"a broken coding": answered(
+			func(r *fetcher.Response) { r.DecodeErr = http.ErrBodyNotAllowed }),
+		"a feed": func(a *sentAgain) {
+			a.serve("http://a.test/", 200, "Content-Type: application/rss+xml", feed)
+		},
+		"a redirect": func(a *sentAgain) {
+			a.serve("http://a.test/", 301, "Location: /x", samePage)
+		},
 		"a page that is gone": func(a *sentAgain) { a.serve("http://a.test/", 404, "", samePage) },
 		"a server's error":    func(a *sentAgain) { a.serve("http://a.test/", 500, "", samePage) },
 		"noindex later, in the page": func(a *sentAgain) {
-			a.serve("http://a.test/", 200, "", samePage+`<meta name=robots content="unavailable_after: 2999-01-01">`)
+			a.serve("http://a.test/", 200, "",
+				samePage+`<meta name=robots content="unavailable_after: 2999-01-01">`)
 		},
 		"noindex later, by header": func(a *sentAgain) {
 			a.serve("http://a.test/", 200, "X-Robots-Tag: unavailable_after: 1 Jan 2999", samePage)
 		},
-		"a page that panicked": func(a *sentAgain) { a.rules.Normalize, a.rules.Scope = normalize.Rules{}, nil },
+		"a page that panicked": func(a *sentAgain) {
+			a.rules.Normalize, a.rules.Scope = normalize.Rules{}, nil
+		},
 	} {
 		a := newSentAgain(t, scope.Options{})
 		change(a)
@@ -239,7 +285,8 @@ func TestAlwaysRead(t *testing.T) {
 	// The first fetch of a URL asks for no record.
 	a := newSentAgain(t, scope.Options{})
 	first := a.look()
-	if o := a.look(func(v *crawl.Visit) { v.Item.Refetch = false }); o.Unchanged || !slices.Equal(targets(o.Targets), targets(first.Targets)) {
+	if o := a.look(func(v *crawl.Visit) { v.Item.Refetch = false }); o.Unchanged ||
+		!slices.Equal(targets(o.Targets), targets(first.Targets)) {
 		t.Errorf("a first fetch: %+v", o)
 	}
 }
@@ -249,7 +296,8 @@ type keeper struct{ complete bool }
 
 func (k *keeper) Prepare(context.Context, string) (bool, error) { return k.complete, nil }
 
-// TestLinksThatWait: a page whose links wait for the scope of another node is read again, until they can be judged.
+// TestLinksThatWait: a page whose links wait for the scope of another node is read again, until
+// they can be judged.
 func TestLinksThatWait(t *testing.T) {
 	t.Parallel()
 	a := newSentAgain(t, scope.Options{})

@@ -12,8 +12,8 @@ import (
 // is what the server said, and it is nothing else: no page, so there are no links, no text and no
 // document, and no capture of a later page refers to it.
 
-// wallOf is the product whose bot wall an answer is; None: it is none, or nobody wants to know. With a
-// browser the page is judged as it was fetched.
+// wallOf is the product whose bot wall an answer is; None: it is none, or nobody wants to know.
+// With a browser the page is judged as it was fetched.
 func (p *Pipeline) wallOf(resp *fetcher.Response, rules *Rules) wall.Product {
 	if !rules.Settings.KnowsWalls() {
 		return wall.None
@@ -24,7 +24,13 @@ func (p *Pipeline) wallOf(resp *fetcher.Response, rules *Rules) wall.Product {
 }
 
 // keepWall archives a wall and completes the visit: its URL is tried again, or has failed.
-func (w *worker) keepWall(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
+func (w *worker) keepWall(
+	ctx context.Context,
+	v crawl.Visit,
+	resp *fetcher.Response,
+	rules *Rules,
+	o *crawl.Outcome,
+) error {
 	if !rules.Settings.Archive {
 		return w.completeVisit(ctx, v, *o)
 	}

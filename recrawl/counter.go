@@ -8,15 +8,15 @@ import (
 	"crawlnode/frontier"
 )
 
-// Counting takes a hundredth of the time, and no shelf is counted more often than each ten minutes: what
-// is planned meanwhile is taken in as it is planned, so a count only puts mistakes right.
+// Counting takes a hundredth of the time, and no shelf is counted more often than each ten minutes:
+// what is planned meanwhile is taken in as it is planned, so a count only puts mistakes right.
 const (
 	restAfter = 99
 	countRest = 10 * time.Minute
 )
 
-// counting counts the pages of partitions that came, and of all from time to time. It is a goroutine of its own, since
-// one pass over a large partition takes seconds.
+// counting counts the pages of partitions that came, and of all from time to time. It is a
+// goroutine of its own, since one pass over a large partition takes seconds.
 func (k *Keeper) counting(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -1,9 +1,9 @@
 // Package recrawl decides when known pages are visited again, on one node of a running cluster.
 //
-// Package recrawl/visits, which is pure, evaluates visits and computes after how long the next one is
-// worth its price. The frontier keeps the due times, in a table ordered by time (decisions 0210 and
-// 0218). This package reads the clock and connects the two: it computes the price, moves due pages
-// into the queue, and charges them to a share of the fetches.
+// Package recrawl/visits, which is pure, evaluates visits and computes after how long the next one
+// is worth its price. The frontier keeps the due times, in a table ordered by time (decisions 0210
+// and 0218). This package reads the clock and connects the two: it computes the price, moves due
+// pages into the queue, and charges them to a share of the fetches.
 //
 //	options.go   what the package needs of others
 //	keeper.go    Keeper: the loop, and its methods for other goroutines
@@ -53,13 +53,13 @@
 //
 // # What is expected
 //
-// A curve says how fresh the pages are when each is visited as the price asks. Visits are later than
-// that: hosts have delays and surcharges, queues are long, servers do not answer. So each revisit
-// is compared with the plan: for how much of the time since the visit before was the copy fresh, by
-// the belief of then, and for how much of it would it have been? The quotient of both sums over the
-// newest revisits is what the node has kept of the plan. Each node sends it with the weight of its
-// pages, and the status multiplies. A page that is never reached is in no revisit: a host that is
-// away for good is still counted as planned.
+// A curve says how fresh the pages are when each is visited as the price asks. Visits are later
+// than that: hosts have delays and surcharges, queues are long, servers do not answer. So each
+// revisit is compared with the plan: for how much of the time since the visit before was the copy
+// fresh, by the belief of then, and for how much of it would it have been? The quotient of both
+// sums over the newest revisits is what the node has kept of the plan. Each node sends it with the
+// weight of its pages, and the status multiplies. A page that is never reached is in no revisit: a
+// host that is away for good is still counted as planned.
 //
 // # Modes
 //

@@ -51,7 +51,14 @@ type fakePages struct {
 }
 
 func newPages(t *testing.T, partitions int) *fakePages {
-	f := &fakePages{t: t, now: start, held: map[crawl.Partition]crawl.Epoch{}, fresh: map[crawl.Host]int64{}, gone: layout.MaxPartition, frozen: layout.MaxPartition}
+	f := &fakePages{
+		t:      t,
+		now:    start,
+		held:   map[crawl.Partition]crawl.Epoch{},
+		fresh:  map[crawl.Host]int64{},
+		gone:   layout.MaxPartition,
+		frozen: layout.MaxPartition,
+	}
 	for p := range partitions {
 		f.held[crawl.Partition(p)] = 1
 	}
@@ -61,7 +68,15 @@ func newPages(t *testing.T, partitions int) *fakePages {
 // add adds planned pages of a host that are due after a time, one after the other.
 func (f *fakePages) add(p crawl.Partition, host crawl.Host, n int, after time.Duration) {
 	for range n {
-		f.pages = append(f.pages, &page{p: p, host: host, number: uint64(len(f.pages)), at: start.Add(after + time.Duration(len(f.pages))), visit: true, known: true, rate: 1e-3})
+		f.pages = append(f.pages, &page{
+			p:      p,
+			host:   host,
+			number: uint64(len(f.pages)),
+			at:     start.Add(after + time.Duration(len(f.pages))),
+			visit:  true,
+			known:  true,
+			rate:   1e-3,
+		})
 	}
 }
 
@@ -135,13 +150,23 @@ func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontie
 		if x.at.After(until) || len(ds) == n {
 			break
 		}
-		ds = append(ds, frontier.Due{Partition: p, Epoch: f.held[p], DueSlot: x.place(), At: x.at, Estimate: x.estimate()})
+		ds = append(ds, frontier.Due{
+			Partition: p,
+			Epoch:     f.held[p],
+			DueSlot:   x.place(),
+			At:        x.at,
+			Estimate:  x.estimate(),
+		})
 	}
 	return ds, f.holder(p)
 }
 
 // Planned goes through the pages by their numbers, as the frontier goes through its records.
-func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) (all []frontier.Due, next frontier.DueCursor, done bool, err error) {
+func (f *fakePages) Planned(
+	p crawl.Partition,
+	after frontier.DueCursor,
+	n int,
+) (all []frontier.Due, next frontier.DueCursor, done bool, err error) {
 	for _, x := range f.pages {
 		place := fmt.Sprintf("%020d", x.number)
 		if x.p != p || place <= string(after) {
@@ -211,7 +236,11 @@ func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (n int, err err
 	return n, err
 }
 
-func (f *fakePages) Unplanned(p crawl.Partition, _ frontier.DueCursor, n int) (us []frontier.Unplanned, next frontier.DueCursor, done bool, err error) {
+func (f *fakePages) Unplanned(
+	p crawl.Partition,
+	_ frontier.DueCursor,
+	n int,
+) (us []frontier.Unplanned, next frontier.DueCursor, done bool, err error) {
 	for _, x := range f.pages {
 		if x.p == p && !x.known && len(us) < n {
 			us = append(us, frontier.Unplanned{Partition: p, Fingerprint: x.place().Fingerprint})
@@ -243,7 +272,10 @@ func (f *fakePages) Stamp(_ context.Context, ps []crawl.Partition) error {
 	return nil
 }
 
-func (f *fakePages) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+func (f *fakePages) Host(
+	p crawl.Partition,
+	host crawl.Host,
+) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
 	f.asked++
 	queued[1] = f.fresh[host]
 	for _, x := range f.pages {
@@ -255,7 +287,12 @@ func (f *fakePages) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState,
 }
 
 // Load reads the new URLs of a host. Queued pages may be fetched at once.
-func (f *fakePages) Load(p crawl.Partition, host crawl.Host, _ frontier.Cursor, n int) (q frontier.HostQueue, err error) {
+func (f *fakePages) Load(
+	p crawl.Partition,
+	host crawl.Host,
+	_ frontier.Cursor,
+	n int,
+) (q frontier.HostQueue, err error) {
 	_, queued, _, err := f.Host(p, host)
 	f.asked--
 	for b, k := range queued {
@@ -286,9 +323,23 @@ type bench struct {
 
 func newBench(t *testing.T, partitions int, mode string) *bench {
 	b := &bench{t: t, pages: newPages(t, partitions), fetchers: 16, members: []crawl.NodeID{"a"}}
-	b.settings = crawl.Settings{Recrawl: mode, RecrawlInterval: time.Hour, RecrawlMin: time.Minute, RecrawlMax: 24 * time.Hour, RecrawlShare: 0.5}
-	b.Keeper = New(Options{Self: "a", Boot: 7, Pages: b.pages, Settings: func() *crawl.Settings { return &b.settings }, May: func() bool { return !b.paused },
-		Fetchers: func() (int, int) { return b.busy, b.fetchers }, Members: func() []crawl.NodeID { return b.members }, Logger: slog.New(slog.DiscardHandler)})
+	b.settings = crawl.Settings{
+		Recrawl:         mode,
+		RecrawlInterval: time.Hour,
+		RecrawlMin:      time.Minute,
+		RecrawlMax:      24 * time.Hour,
+		RecrawlShare:    0.5,
+	}
+	b.Keeper = New(Options{
+		Self:     "a",
+		Boot:     7,
+		Pages:    b.pages,
+		Settings: func() *crawl.Settings { return &b.settings },
+		May:      func() bool { return !b.paused },
+		Fetchers: func() (int, int) { return b.busy, b.fetchers },
+		Members:  func() []crawl.NodeID { return b.members },
+		Logger:   slog.New(slog.DiscardHandler),
+	})
 	b.pages.told = b.Replanned
 	return b
 }

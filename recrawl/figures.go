@@ -10,13 +10,15 @@ import (
 
 // Figures are what people see of revisits on this node.
 type Figures struct {
-	// Waiting counts the pages whose visit or check has come and that wait for a place in the queue, at most dueCounted.
+	// Waiting counts the pages whose visit or check has come and that wait for a place in the queue,
+	// at most dueCounted.
 	Waiting int64
 	// Late is for how long the first of those has waited.
 	Late time.Duration
 	// Next is when the next page is due or planned anew; the zero time: there is none.
 	Next time.Time
-	// Price and Expected are those of Terms; Capacity is how many visits a second this node has for revisits.
+	// Price and Expected are those of Terms; Capacity is how many visits a second this node has for
+	// revisits.
 	Price, Capacity float64
 	Expected        *float64
 	// Fresh is the weight of this node's pages that are fresh when all are visited as the price asks.
@@ -102,8 +104,8 @@ func (k *Keeper) Expected() *float64 {
 	return &e
 }
 
-// Pending counts the pages that are about to be moved into the queue, or planned anew: while there are
-// some, the node has work.
+// Pending counts the pages that are about to be moved into the queue, or planned anew: while there
+// are some, the node has work.
 func (k *Keeper) Pending(now time.Time) int64 {
 	f := k.figures.Load()
 	if f.Waiting == 0 && !f.Next.IsZero() && !f.Next.After(now) {

@@ -59,7 +59,8 @@ func (h *heads) first() (p crawl.Partition, at time.Time, ok bool) {
 	return e.p, e.at, true
 }
 
-// overdue are at most n partitions whose first page is due, in the order of their numbers, those behind a number first.
+// overdue are at most n partitions whose first page is due, in the order of their numbers, those
+// behind a number first.
 func (h *heads) overdue(now time.Time, behind crawl.Partition, n int) (ps []crawl.Partition) {
 	for p, e := range h.index {
 		if !e.at.After(now) {

@@ -30,8 +30,8 @@ const (
 	dueCounted = 65536
 )
 
-// Keeper decides when the known pages of this node are visited. New makes it, Run works; all other methods may be
-// called from any goroutine and do not block.
+// Keeper decides when the known pages of this node are visited. New makes it, Run works; all other
+// methods may be called from any goroutine and do not block.
 type Keeper struct {
 	o    Options
 	wake chan struct{} // capacity 1
@@ -80,7 +80,8 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Wake makes the Keeper look at once at everything that others decide: settings, members, whether visits may start.
+// Wake makes the Keeper look at once at everything that others decide: settings, members, whether
+// visits may start.
 func (k *Keeper) Wake() { crawl.Signal(k.wake) }
 
 // HoldingsChanged says that a partition came or went.
@@ -100,8 +101,8 @@ func (k *Keeper) Completed(v *crawl.Visit) {
 	}
 }
 
-// Replanned takes in what a page of p counted for, what it counts for now, and when its time comes; nil and the
-// zero time are none. It is called by the frontier's writer, after each commit.
+// Replanned takes in what a page of p counted for, what it counts for now, and when its time comes;
+// nil and the zero time are none. It is called by the frontier's writer, after each commit.
 func (k *Keeper) Replanned(p crawl.Partition, before, after *frontier.Estimate, at time.Time) {
 	if k.adaptive() {
 		k.sums.replanned(p, before, after)
@@ -123,7 +124,8 @@ func (k *Keeper) Replanned(p crawl.Partition, before, after *frontier.Estimate, 
 	}
 }
 
-// Revisited takes in what a revisit has brought. It is called by the frontier's writer, after each commit.
+// Revisited takes in what a revisit has brought. It is called by the frontier's writer, after each
+// commit.
 func (k *Keeper) Revisited(r frontier.Revisit) {
 	if r.Answered {
 		k.recent.add(r.Changed)
@@ -131,7 +133,8 @@ func (k *Keeper) Revisited(r frontier.Revisit) {
 	k.copies.add(r.Copy)
 }
 
-// Take takes in the summary that came with a member's heartbeat; none is an older node's, or one that has none.
+// Take takes in the summary that came with a member's heartbeat; none is an older node's, or one
+// that has none.
 func (k *Keeper) Take(id crawl.NodeID, boot crawl.Boot, raw []byte) error {
 	if len(raw) == 0 {
 		return nil
@@ -153,7 +156,11 @@ func (k *Keeper) Take(id crawl.NodeID, boot crawl.Boot, raw []byte) error {
 }
 
 // older reports whether version a is before b.
-func older(a, b policy.Version) bool { return a.Boot < b.Boot || a.Boot == b.Boot && a.Count < b.Count }
+func older(
+	a, b policy.Version,
+) bool {
+	return a.Boot < b.Boot || a.Boot == b.Boot && a.Count < b.Count
+}
 
 // Summary is what goes to the other members with each heartbeat; nil: nothing yet.
 func (k *Keeper) Summary() []byte {
@@ -200,7 +207,8 @@ func (k *Keeper) moving(ctx context.Context) error {
 	}
 }
 
-// sleep is how long the loop rests while known pages are not visited again; a change of the settings wakes it.
+// sleep is how long the loop rests while known pages are not visited again; a change of the
+// settings wakes it.
 const sleep = time.Hour
 
 // turn does what there is to do now, and returns when to look again.
@@ -208,7 +216,8 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 	s := k.o.Settings()
 	if !s.Revisits() {
 		k.stop()
-		k.sweep.follow(s, k.sites(), now) // what was planned before is planned anew when they are turned on
+		// what was planned before is planned anew when they are turned on
+		k.sweep.follow(s, k.sites(), now)
 		return now.Add(sleep), nil
 	}
 	if err := k.follow(s, now); err != nil {
@@ -274,7 +283,9 @@ func (k *Keeper) stop() {
 	k.mode = ""
 	k.mover = mover{pages: k.o.Pages}
 	k.market = market{self: k.o.Self}
-	k.measured, k.sweep, k.own, k.priced = measured{}, sweep{pages: k.o.Pages}, policy.Curve{}, time.Time{}
+	k.measured, k.sweep, k.own, k.priced = measured{}, sweep{
+		pages: k.o.Pages,
+	}, policy.Curve{}, time.Time{}
 	k.sums.clear()
 	k.terms.Store(&Terms{})
 	k.summary.Store(nil)
@@ -365,7 +376,8 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 	}
 }
 
-// publish computes the curve of this node's pages; false: nothing is known of them now, and what was published stays.
+// publish computes the curve of this node's pages; false: nothing is known of them now, and what
+// was published stays.
 func (k *Keeper) publish(s *crawl.Settings) bool {
 	all, held, uncounted := k.sums.read()
 	if held > 0 && uncounted == held {
@@ -383,13 +395,19 @@ func (k *Keeper) publish(s *crawl.Settings) bool {
 		times += queued / all.pages
 	}
 	_, fetchers := k.o.Fetchers()
-	c := all.demand.Curve(rulesOf(s).Bounds, k.terms.Load().Ease, k.measured.capacity(fetchers, s.RecrawlShare))
+	c := all.demand.Curve(rulesOf(s).Bounds, k.terms.Load().Ease,
+		k.measured.capacity(fetchers, s.RecrawlShare))
 	if times > 1 {
 		c, all.pages = scaled(c, times), times*all.pages
 	}
 	k.own = rounded(c)
 	k.count++
-	sent := Summary{Version: policy.Version{Boot: k.o.Boot, Count: k.count}, Pages: max(all.pages, 0), Curve: k.own, Pools: all.pools.possible()}
+	sent := Summary{
+		Version: policy.Version{Boot: k.o.Boot, Count: k.count},
+		Pages:   max(all.pages, 0),
+		Curve:   k.own,
+		Pools:   all.pools.possible(),
+	}
 	k.market.put(k.o.Self, &sent)
 	raw := sent.Append(nil)
 	k.summary.Store(&raw)

@@ -12,18 +12,20 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// TestNothingBeforeItsTime checks that pages are moved when they are due, the earliest first, and that the loop
-// wakes up for the next one.
+// TestNothingBeforeItsTime checks that pages are moved when they are due, the earliest first, and
+// that the loop wakes up for the next one.
 func TestNothingBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 4, crawl.RecrawlFixed)
 	for p := range crawl.Partition(4) {
 		b.pages.add(p, "h", 1, time.Duration(p)*300*time.Millisecond+500*time.Millisecond)
 	}
-	if next := b.turnAt(0); b.pages.moves != 0 || next > 500*time.Millisecond+10 || next < 499*time.Millisecond {
+	if next := b.turnAt(0); b.pages.moves != 0 || next > 500*time.Millisecond+10 ||
+		next < 499*time.Millisecond {
 		t.Errorf("%d moved at the start, next turn in %v", b.pages.moves, next)
 	}
-	if f := b.Figures(); f.Waiting != 0 || !f.Next.Equal(b.pages.pages[0].at) || b.Pending(start) != 0 || b.Pending(start.Add(time.Second)) != 1 {
+	if f := b.Figures(); f.Waiting != 0 || !f.Next.Equal(b.pages.pages[0].at) ||
+		b.Pending(start) != 0 || b.Pending(start.Add(time.Second)) != 1 {
 		t.Errorf("figures %+v", f)
 	}
 	b.turnAt(850 * time.Millisecond)
@@ -31,7 +33,8 @@ func TestNothingBeforeItsTime(t *testing.T) {
 		t.Errorf("%d moved, want the two that are due", b.pages.moves)
 	}
 	block := b.Block(start.Add(time.Second), 2)
-	if block.Due != 2 || block.NextDue == nil || *block.NextDue < 99*time.Millisecond || *block.NextDue > 101*time.Millisecond {
+	if block.Due != 2 || block.NextDue == nil || *block.NextDue < 99*time.Millisecond ||
+		*block.NextDue > 101*time.Millisecond {
 		t.Errorf("block %+v", block)
 	}
 	// A page that is planned for an earlier time is seen without a look at the store.
@@ -45,8 +48,8 @@ func TestNothingBeforeItsTime(t *testing.T) {
 	}
 }
 
-// TestATurnIsBounded checks that no more pages are in the queue at a time than the node visits in a moment, and
-// that pages that wait there for their host hold up no others for long.
+// TestATurnIsBounded checks that no more pages are in the queue at a time than the node visits in a
+// moment, and that pages that wait there for their host hold up no others for long.
 func TestATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2, crawl.RecrawlFixed)
@@ -70,7 +73,8 @@ func TestATurnIsBounded(t *testing.T) {
 	}
 }
 
-// TestChecksArePlannedAnew checks that a page whose check comes before its visit stays, and needs no pay.
+// TestChecksArePlannedAnew checks that a page whose check comes before its visit stays, and needs
+// no pay.
 func TestChecksArePlannedAnew(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, crawl.RecrawlAdaptive)
@@ -88,7 +92,8 @@ func TestChecksArePlannedAnew(t *testing.T) {
 	}
 }
 
-// TestAPartitionThatMoves checks that one that is held no more holds up no other, and that its pages are left alone.
+// TestAPartitionThatMoves checks that one that is held no more holds up no other, and that its
+// pages are left alone.
 func TestAPartitionThatMoves(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, crawl.RecrawlFixed)
@@ -120,23 +125,28 @@ func TestModesChangeLive(t *testing.T) {
 	b := newBench(t, 2, crawl.RecrawlOff)
 	b.pages.add(0, "h", 3, 0)
 	b.pages.pages[1].known = false // done while revisits were off
-	if next := b.turnAt(time.Second); b.pages.moves != 0 || next < time.Minute || b.Summary() != nil || b.JudgeTerms().Rules.Mode != 0 {
+	if next := b.turnAt(time.Second); b.pages.moves != 0 || next < time.Minute || b.Summary() != nil ||
+		b.JudgeTerms().Rules.Mode != 0 {
 		t.Errorf("off: %d moved, next turn in %v", b.pages.moves, next)
 	}
 	b.change(func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlFixed })
 	b.turnAt(2 * time.Second)
-	if b.pages.moves != 2 || b.pages.first != 0 || b.Summary() != nil || b.Terms().Price != 0 || b.Block(start, 0).Expected != nil {
+	if b.pages.moves != 2 || b.pages.first != 0 || b.Summary() != nil || b.Terms().Price != 0 ||
+		b.Block(start, 0).Expected != nil {
 		t.Errorf("fixed: %d moved, %d planned for the first time", b.pages.moves, b.pages.first)
 	}
 	b.turnAt(3 * time.Second)
-	if b.pages.moves != 2 || b.pages.first != 1 || b.pages.again != 1 { // what waits in d is planned anew after off
-		t.Errorf("fixed: %d moved, %d planned for the first time, %d planned anew", b.pages.moves, b.pages.first, b.pages.again)
+	// what waits in d is planned anew after off
+	if b.pages.moves != 2 || b.pages.first != 1 || b.pages.again != 1 {
+		t.Errorf("fixed: %d moved, %d planned for the first time, %d planned anew", b.pages.moves,
+			b.pages.first, b.pages.again)
 	}
 	b.visit(2, 0)
 	b.change(func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlAdaptive })
 	b.turnAt(4 * time.Second)
 	b.turnAt(5 * time.Second) // the pages are counted now
-	if b.pages.again != 4 || b.Summary() == nil || !(b.Terms().Price > 0) || b.Block(start, 0).Expected == nil {
+	if b.pages.again != 4 || b.Summary() == nil || !(b.Terms().Price > 0) ||
+		b.Block(start, 0).Expected == nil {
 		t.Errorf("adaptive: %d planned anew, %+v", b.pages.again, b.Terms())
 	}
 	if r := b.JudgeTerms(); !(r.Price > 0) || r.Rules.Mode != 2 || r != b.JudgeTerms() {
@@ -162,22 +172,29 @@ func TestModesChangeLive(t *testing.T) {
 	}
 	b.paused = false
 	b.change(func(s *crawl.Settings) { s.Recrawl = "" })
-	if next := b.turnAt(3 * time.Hour); b.pages.moves != 2 || b.Summary() != nil || b.Pending(start.Add(4*time.Hour)) != 0 || next < time.Minute {
+	if next := b.turnAt(3 * time.Hour); b.pages.moves != 2 || b.Summary() != nil ||
+		b.Pending(start.Add(4*time.Hour)) != 0 || next < time.Minute {
 		t.Errorf("off again: %d moved", b.pages.moves)
 	}
 }
 
-// TestBlockOfRevisits checks what a node says of the visits of due pages that its judge has told it of.
+// TestBlockOfRevisits checks what a node says of the visits of due pages that its judge has told it
+// of.
 func TestBlockOfRevisits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, crawl.RecrawlAdaptive)
 	b.pages.add(0, "h", 10, time.Hour)
 	b.turnAt(time.Second)
 	b.turnAt(2 * time.Second)
-	if got := b.Block(start, 0); got.Recent != 0 || got.FreshPlanned != 0 || b.Expected() == nil || *b.Expected() != *got.Expected {
+	if got := b.Block(start, 0); got.Recent != 0 || got.FreshPlanned != 0 || b.Expected() == nil ||
+		*b.Expected() != *got.Expected {
 		t.Errorf("before the first visit %+v", got)
 	}
-	b.Revisited(frontier.Revisit{Answered: true, Changed: true, Copy: visits.Copy{Fresh: 30, Planned: 60}})
+	b.Revisited(frontier.Revisit{
+		Answered: true,
+		Changed:  true,
+		Copy:     visits.Copy{Fresh: 30, Planned: 60},
+	})
 	b.Revisited(frontier.Revisit{Answered: true, Copy: visits.Copy{Fresh: 30, Planned: 40}})
 	b.Revisited(frontier.Revisit{Copy: visits.Copy{Fresh: 0, Planned: 20}}) // without an answer
 	b.Revisited(frontier.Revisit{Answered: true})                           // of a page that was gone
@@ -185,7 +202,8 @@ func TestBlockOfRevisits(t *testing.T) {
 	if got.Recent != 3 || got.Useful != 1 {
 		t.Errorf("%d of %d found a change", got.Useful, got.Recent)
 	}
-	if !(got.FreshPlanned > 0 && got.FreshPlanned < 10) || math.Abs(got.FreshKept/got.FreshPlanned-0.5) > 1e-9 {
+	if !(got.FreshPlanned > 0 && got.FreshPlanned < 10) ||
+		math.Abs(got.FreshKept/got.FreshPlanned-0.5) > 1e-9 {
 		t.Errorf("%v of %v were kept", got.FreshKept, got.FreshPlanned)
 	}
 	if e := b.Expected(); e == nil || math.Abs(*e-*got.Expected/2) > 1e-9 {
@@ -231,8 +249,8 @@ func TestRunEnds(t *testing.T) {
 	b.Replanned(0, nil, &frontier.Estimate{}, start)
 }
 
-// TestSettingsSweepEnds checks that a change of the settings plans each page anew once, also when there are more
-// than one turn looks at.
+// TestSettingsSweepEnds checks that a change of the settings plans each page anew once, also when
+// there are more than one turn looks at.
 func TestSettingsSweepEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 2, crawl.RecrawlFixed)
@@ -248,8 +266,8 @@ func TestSettingsSweepEnds(t *testing.T) {
 	}
 }
 
-// TestSweepComesBackToAFrozenPartition checks that one that refuses while a move is tried is swept when it is held on, from
-// where the sweep was, and holds up no other.
+// TestSweepComesBackToAFrozenPartition checks that one that refuses while a move is tried is swept
+// when it is held on, from where the sweep was, and holds up no other.
 func TestSweepComesBackToAFrozenPartition(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, crawl.RecrawlOff)
@@ -273,7 +291,8 @@ func TestSweepComesBackToAFrozenPartition(t *testing.T) {
 		t.Errorf("%d planned while visits of before the change may be under way", b.pages.first)
 	}
 	if turns(2, 12); b.pages.first < all/3-2 || !b.sweep.busy() {
-		t.Errorf("%d planned for the first time while one of three is frozen; busy %v", b.pages.first, b.sweep.busy())
+		t.Errorf("%d planned for the first time while one of three is frozen; busy %v", b.pages.first,
+			b.sweep.busy())
 	}
 	b.pages.frozen = layout.MaxPartition
 	if turns(14, 12); b.pages.first != all/2 || b.sweep.busy() {

@@ -15,7 +15,8 @@ const (
 	readOf = 256
 	// checksAtOnce bounds the pages that are planned anew.
 	checksAtOnce = 1024
-	// spareOf is how many pages of a host may be moved unpaid, askedOf how many hosts are looked up for that.
+	// spareOf is how many pages of a host may be moved unpaid, askedOf how many hosts are looked up
+	// for that.
 	spareOf, askedOf = 4, 256
 	// waitOf is how many queued URLs of a host are looked at: they may all wait for their next try.
 	waitOf = 8
@@ -41,8 +42,8 @@ type haul struct {
 	now            time.Time
 }
 
-// turn moves what is due, most pages at most, and what the bucket pays for. It plans pages anew whose check has
-// come. more says that due pages are left.
+// turn moves what is due, most pages at most, and what the bucket pays for. It plans pages anew
+// whose check has come. more says that due pages are left.
 func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (more bool, err error) {
 	room := most - m.recent.left(now, l.revisits)
 	h := haul{spare: map[crawl.Host]int{}, now: now}
@@ -56,7 +57,8 @@ func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (mor
 			return false, err
 		}
 	}
-	if h.blocked { // the next partitions in turn, so that checks are not held up by those that are due first
+	// the next partitions in turn, so that checks are not held up by those that are due first
+	if h.blocked {
 		for _, p := range m.heads.overdue(now, m.last, furtherOf) {
 			if full() {
 				break
@@ -120,8 +122,8 @@ func (m *mover) load(h *haul, due []frontier.Due, room int, l *load) error {
 	return nil
 }
 
-// unpaid reports whether a page may be moved without being paid for, while fetchers are idle: its host has
-// nothing else to fetch now, so it takes no fetch from a new URL.
+// unpaid reports whether a page may be moved without being paid for, while fetchers are idle: its
+// host has nothing else to fetch now, so it takes no fetch from a new URL.
 func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	left, known := h.spare[d.Host]
 	if !known && len(h.spare) >= askedOf {
@@ -143,8 +145,8 @@ func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	return left > 0, nil
 }
 
-// hostIdle reports whether a page's host has nothing to fetch now: nothing is queued, or only a few URLs
-// that wait for their next try.
+// hostIdle reports whether a page's host has nothing to fetch now: nothing is queued, or only a few
+// URLs that wait for their next try.
 func (m *mover) hostIdle(now time.Time, d *frontier.Due) (bool, error) {
 	_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
 	if err != nil || !ok {
@@ -179,7 +181,11 @@ func (m *mover) carry(ctx context.Context, h *haul) (moved int, err error) {
 }
 
 // write does a job. A partition that is not held any more holds up no other.
-func write(ctx context.Context, pages []frontier.Due, do func(context.Context, []frontier.Due) (int, error)) (sum int, err error) {
+func write(
+	ctx context.Context,
+	pages []frontier.Due,
+	do func(context.Context, []frontier.Due) (int, error),
+) (sum int, err error) {
 	if len(pages) == 0 {
 		return 0, nil
 	}
@@ -193,7 +199,11 @@ func write(ctx context.Context, pages []frontier.Due, do func(context.Context, [
 }
 
 // eachPartition does a job for one partition after the other, without those that are not held.
-func eachPartition(ctx context.Context, pages []frontier.Due, do func(context.Context, []frontier.Due) (int, error)) (sum int, err error) {
+func eachPartition(
+	ctx context.Context,
+	pages []frontier.Due,
+	do func(context.Context, []frontier.Due) (int, error),
+) (sum int, err error) {
 	for len(pages) > 0 {
 		k := 1
 		for k < len(pages) && pages[k].Partition == pages[0].Partition {

@@ -33,23 +33,34 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Pages is the part of the frontier that revisits need. Times are times of this process. Its errors end
-// the node, except frontier.ErrNotHolder and those of an ended context.
+// Pages is the part of the frontier that revisits need. Times are times of this process. Its errors
+// end the node, except frontier.ErrNotHolder and those of an ended context.
 type Pages interface {
 	Totals() crawl.Counters
 	Walk(visit func(*frontier.Meta) bool)
 	DueHead(p crawl.Partition) (at time.Time, ok bool, err error)
 	Due(p crawl.Partition, until time.Time, n int) ([]frontier.Due, error)
-	Planned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Due, next frontier.DueCursor, done bool, err error)
+	Planned(
+		p crawl.Partition,
+		after frontier.DueCursor,
+		n int,
+	) (pages []frontier.Due, next frontier.DueCursor, done bool, err error)
 	EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error
 	MoveDue(ctx context.Context, pages []frontier.Due) (moved int, err error)
 	Replan(ctx context.Context, pages []frontier.Due) (planned int, err error)
-	Unplanned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Unplanned, next frontier.DueCursor, done bool, err error)
+	Unplanned(
+		p crawl.Partition,
+		after frontier.DueCursor,
+		n int,
+	) (pages []frontier.Unplanned, next frontier.DueCursor, done bool, err error)
 	PlanFirst(ctx context.Context, pages []frontier.Unplanned) (planned int, err error)
 	// Stamp writes how far the timelines of held partitions have come.
 	Stamp(ctx context.Context, ps []crawl.Partition) error
 	// Host says what is queued of a host, by band.
-	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	Host(
+		p crawl.Partition,
+		host crawl.Host,
+	) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	// Load reads the first n queued URLs of a host.
 	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
 }

@@ -26,7 +26,8 @@ type versionedPools struct {
 func (m *market) put(id crawl.NodeID, s *Summary) {
 	m.curves.Put(id, s.Version, s.Curve)
 	old, ok := m.pools[id]
-	if ok && (s.Version.Boot < old.version.Boot || s.Version.Boot == old.version.Boot && s.Version.Count <= old.version.Count) {
+	if ok && (s.Version.Boot < old.version.Boot ||
+		s.Version.Boot == old.version.Boot && s.Version.Count <= old.version.Count) {
 		return
 	}
 	if m.pools == nil {
@@ -50,8 +51,8 @@ func (m *market) keep(members []crawl.NodeID) (changed bool) {
 // Terms are what a page's next visit depends on beside itself and its host. Equal summaries give
 // equal terms on all nodes, but for Price.
 type Terms struct {
-	// Cluster is the price at which the pages of all members want as many visits as there are; Price is that of
-	// this node, which is higher when its own pages want more than it can fetch.
+	// Cluster is the price at which the pages of all members want as many visits as there are; Price
+	// is that of this node, which is higher when its own pages want more than it can fetch.
 	Cluster, Price float64
 	// Pools are of all members' pages.
 	Pools Pools

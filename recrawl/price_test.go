@@ -24,7 +24,12 @@ func summaryOf(count uint64, pages int, capacity float64, seed uint64) Summary {
 		p[0].Add(g)
 	}
 	c := d.Curve(policy.Bounds{Min: time.Minute, Max: 90 * 24 * time.Hour}, 1, capacity)
-	s := Summary{Version: policy.Version{Boot: 1, Count: count}, Pages: float64(pages), Curve: c, Pools: p}
+	s := Summary{
+		Version: policy.Version{Boot: 1, Count: count},
+		Pages:   float64(pages),
+		Curve:   c,
+		Pools:   p,
+	}
 	read, err := DecodeSummary(s.Append(nil))
 	if err != nil {
 		panic(err)
@@ -32,8 +37,8 @@ func summaryOf(count uint64, pages int, capacity float64, seed uint64) Summary {
 	return read
 }
 
-// TestEqualPrices checks that members that have the same summaries compute the same bits, whatever order and
-// repeats they came in, and that a join and a death change the price at once.
+// TestEqualPrices checks that members that have the same summaries compute the same bits, whatever
+// order and repeats they came in, and that a join and a death change the price at once.
 func TestEqualPrices(t *testing.T) {
 	t.Parallel()
 	ids := []crawl.NodeID{"a", "b", "c"}
@@ -59,7 +64,8 @@ func TestEqualPrices(t *testing.T) {
 			t.Fatalf("%+v is not %+v", got, first)
 		}
 	}
-	if !(first.Price > 0) || first.Pools[0].Pages != 400+500+600+300 || !first.Known || first.Capacity < 2.99 || first.Capacity > 3.01 || !(first.Usual > 0) {
+	if !(first.Price > 0) || first.Pools[0].Pages != 400+500+600+300 || !first.Known ||
+		first.Capacity < 2.99 || first.Capacity > 3.01 || !(first.Usual > 0) {
 		t.Errorf("%+v", first) // of the second ones: 500, 600 and 700 pages
 	}
 }
@@ -75,7 +81,8 @@ func TestJoinAndDeath(t *testing.T) {
 	m.put("b", &b) // it joins with its fetchers
 	both := m.terms(&none)
 	if both.Price >= alone.Price || both.Expected <= alone.Expected {
-		t.Errorf("price %v and %v, fresh %v and %v", alone.Price, both.Price, alone.Expected, both.Expected)
+		t.Errorf("price %v and %v, fresh %v and %v", alone.Price, both.Price, alone.Expected,
+			both.Expected)
 	}
 	if m.keep([]crawl.NodeID{"a", "b"}) || !m.keep([]crawl.NodeID{"a"}) || m.terms(&none) != alone {
 		t.Errorf("after the death of b %+v, before it came %+v", m.terms(&none), alone)
@@ -94,13 +101,14 @@ func TestJoinAndDeath(t *testing.T) {
 	}
 	// A node whose own pages want more than it can fetch raises its own price.
 	c := summaryOf(1, 5000, 0.01, 4)
-	if m.put("c", &c); m.terms(&c.Curve).Price <= m.terms(&none).Price || m.terms(&c.Curve).Cluster != m.terms(&none).Cluster {
+	if m.put("c", &c); m.terms(&c.Curve).Price <= m.terms(&none).Price ||
+		m.terms(&c.Curve).Cluster != m.terms(&none).Cluster {
 		t.Errorf("own price %v, the cluster's %v", m.terms(&c.Curve).Price, m.terms(&none).Price)
 	}
 }
 
-// TestKeepersAgree lets three keepers exchange their summaries as heartbeats do: a round later all have the price of all
-// pages; after a join and a death as well.
+// TestKeepersAgree lets three keepers exchange their summaries as heartbeats do: a round later all
+// have the price of all pages; after a join and a death as well.
 func TestKeepersAgree(t *testing.T) {
 	t.Parallel()
 	var keepers []*bench
@@ -162,7 +170,8 @@ func TestKeepersAgree(t *testing.T) {
 	}
 }
 
-// TestSums checks that the sums are what a new count brings: through plans, moves, and plans during a count.
+// TestSums checks that the sums are what a new count brings: through plans, moves, and plans during
+// a count.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	var s sums
@@ -188,11 +197,14 @@ func TestSums(t *testing.T) {
 			s.counted(start, key, c)
 		}
 	}
-	count(map[crawl.Partition][]frontier.Estimate{0: {a, a}, 1: {b}, shelves: {a}}, func() { s.replanned(1, nil, &a); s.replanned(1, &a, nil) })
+	count(map[crawl.Partition][]frontier.Estimate{0: {a, a}, 1: {b}, shelves: {a}},
+		func() { s.replanned(1, nil, &a); s.replanned(1, &a, nil) })
 	want := func(when string, pages, known float64) {
 		t.Helper()
-		if all, _, uncounted := s.read(); all.pages != pages || all.pools[0].Pages != known || uncounted != 0 || s.unsettled() {
-			t.Errorf("%s: %v pages, %v known, %d partitions not counted; want %v pages", when, all.pages, all.pools[0].Pages, uncounted, pages)
+		if all, _, uncounted := s.read(); all.pages != pages || all.pools[0].Pages != known ||
+			uncounted != 0 || s.unsettled() {
+			t.Errorf("%s: %v pages, %v known, %d partitions not counted; want %v pages", when, all.pages,
+				all.pools[0].Pages, uncounted, pages)
 		}
 	}
 	want("counted", 4, 4)
@@ -262,8 +274,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestQueuedPagesCount checks that pages that are visited now want visits as the others do, also after a recount, and that
-// the sums are right when they come back.
+// TestQueuedPagesCount checks that pages that are visited now want visits as the others do, also
+// after a recount, and that the sums are right when they come back.
 func TestQueuedPagesCount(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, crawl.RecrawlAdaptive)
@@ -277,7 +289,8 @@ func TestQueuedPagesCount(t *testing.T) {
 		}
 		s, err := DecodeSummary(b.Summary())
 		if err != nil || math.Abs(s.Pages-n) > 1e-3 || math.Abs(s.Curve.Weight-n) > 0.1 {
-			t.Errorf("%s: %v pages of weight %v are told of, want %d; %v", what, s.Pages, s.Curve.Weight, n, err)
+			t.Errorf("%s: %v pages of weight %v are told of, want %d; %v", what, s.Pages, s.Curve.Weight, n,
+				err)
 		}
 	}
 	b.turnAt(0)
@@ -302,8 +315,9 @@ func TestQueuedPagesCount(t *testing.T) {
 	}
 }
 
-// TestPlansBeforeTheReadCountOnce checks that a page that is planned while another partition of its shelf is read, and
-// is read afterwards, counts once, and that one that is planned behind the read is not lost.
+// TestPlansBeforeTheReadCountOnce checks that a page that is planned while another partition of its
+// shelf is read, and is read afterwards, counts once, and that one that is planned behind the read
+// is not lost.
 func TestPlansBeforeTheReadCountOnce(t *testing.T) {
 	t.Parallel()
 	var s sums

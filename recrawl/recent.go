@@ -9,8 +9,8 @@ import (
 // maxRecent is how many of the newest revisits are remembered.
 const maxRecent = 10000
 
-// recentRevisits remembers which of the newest revisits of this node found a change. It is in memory
-// alone: after a restart it is empty. Its methods may be called from any goroutine.
+// recentRevisits remembers which of the newest revisits of this node found a change. It is in
+// memory alone: after a restart it is empty. Its methods may be called from any goroutine.
 type recentRevisits struct {
 	mu     sync.Mutex // guards the rest; held for moments
 	ring   [maxRecent]bool
@@ -41,10 +41,10 @@ func (f *recentRevisits) read() (recent, useful int64) {
 	return int64(f.n), int64(f.useful)
 }
 
-// recentCopies sums up what the copies of the newest revisited pages were before, at most maxRecent.
-// A revisit speaks of the time since the one before, so that in the sums each page counts by the
-// time that has passed, however often it is visited. It is in memory alone. Its methods may be called
-// from any goroutine.
+// recentCopies sums up what the copies of the newest revisited pages were before, at most
+// maxRecent. A revisit speaks of the time since the one before, so that in the sums each page
+// counts by the time that has passed, however often it is visited. It is in memory alone. Its
+// methods may be called from any goroutine.
 type recentCopies struct {
 	mu   sync.Mutex // guards the rest; held for moments
 	ring [maxRecent]struct{ fresh, planned float32 }

@@ -38,14 +38,18 @@ func TestRecentCopies(t *testing.T) {
 	if _, ok := r.kept(); ok {
 		t.Error("something is known before the first revisit")
 	}
-	for _, c := range []visits.Copy{{}, {Fresh: 5}, {Fresh: 1, Planned: -1}, {Fresh: math.NaN(), Planned: math.NaN()}} {
+	for _, c := range []visits.Copy{{}, {Fresh: 5}, {Fresh: 1, Planned: -1},
+		{Fresh: math.NaN(), Planned: math.NaN()}} {
 		if r.add(c); r.sum != (visits.Copy{}) {
 			t.Fatalf("%+v counts", c)
 		}
 	}
 	var all []visits.Copy
 	for i := range 3*maxRecent + 17 {
-		c := visits.Copy{Fresh: float64(i%1000) * math.Exp(float64(i%20)), Planned: 1000 * math.Exp(float64(i%20))}
+		c := visits.Copy{
+			Fresh:   float64(i%1000) * math.Exp(float64(i%20)),
+			Planned: 1000 * math.Exp(float64(i%20)),
+		}
 		if i > maxRecent && i < 2*maxRecent {
 			c.Fresh = 3 * c.Planned // sooner than planned
 		}

@@ -47,8 +47,8 @@ func (b *bucket) take() bool {
 	return true
 }
 
-// measured is what a node's fetchers can do, by what they did: means in which the last minute counts
-// most.
+// measured is what a node's fetchers can do, by what they did: means in which the last minute
+// counts most.
 type measured struct {
 	at     time.Time
 	visits int64
@@ -117,7 +117,8 @@ func (m *measured) turn() int {
 }
 
 // recent counts the pages that were taken into the queue within the last moments and not yet
-// visited. Pages that wait for longer than that, for their host, do not count: they keep no fetcher busy.
+// visited. Pages that wait for longer than that, for their host, do not count: they keep no fetcher
+// busy.
 type recent struct {
 	moved []moved // oldest first, at most one for each turn within `ahead`
 	seen  int64   // revisits so far

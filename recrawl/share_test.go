@@ -9,11 +9,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// crawled is a node of so many fetchers that visits what is queued, a second of virtual time after the other.
+// crawled is a node of so many fetchers that visits what is queued, a second of virtual time after
+// the other.
 type crawled struct{ revisits, others int }
 
-// run makes so many visits a second at most, revisits first as their band says. fresh is how many new URLs wait at the start of
-// each second; spare says that the fetchers are not kept busy.
+// run makes so many visits a second at most, revisits first as their band says. fresh is how many
+// new URLs wait at the start of each second; spare says that the fetchers are not kept busy.
 func (b *bench) run(seconds, speed, fresh int, spare bool) (c crawled) {
 	for s := range seconds {
 		b.pages.fresh["new"] = int64(fresh)
@@ -33,8 +34,8 @@ func (b *bench) run(seconds, speed, fresh int, spare bool) (c crawled) {
 	return c
 }
 
-// TestShare checks that due pages get their share while new URLs wait, and everything while none do; and that new URLs
-// get everything while nothing is due.
+// TestShare checks that due pages get their share while new URLs wait, and everything while none
+// do; and that new URLs get everything while nothing is due.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	const seconds, speed = 20, 50
@@ -68,7 +69,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestSpareFetchers checks that due pages need no pay while fetchers are idle, unless new URLs of their own host wait.
+// TestSpareFetchers checks that due pages need no pay while fetchers are idle, unless new URLs of
+// their own host wait.
 func TestSpareFetchers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, crawl.RecrawlFixed)
@@ -116,7 +118,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestMeasured checks what is taken for possible: by the time that a visit keeps a fetcher, less what new URLs get.
+// TestMeasured checks what is taken for possible: by the time that a visit keeps a fetcher, less
+// what new URLs get.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	var m measured
@@ -151,15 +154,16 @@ func TestRecent(t *testing.T) {
 		after    time.Duration
 		revisits int64
 		want     int
-	}{{time.Second, 0, 15}, {1100 * time.Millisecond, 4, 11}, {2100 * time.Millisecond, 4, 5}, {2200 * time.Millisecond, 6, 3}, {5 * time.Second, 6, 0}} {
+	}{{time.Second, 0, 15}, {1100 * time.Millisecond, 4, 11}, {2100 * time.Millisecond, 4, 5},
+		{2200 * time.Millisecond, 6, 3}, {5 * time.Second, 6, 0}} {
 		if got := r.left(start.Add(c.after), c.revisits); got != c.want {
 			t.Errorf("after %v and %d visits: %d, want %d", c.after, c.revisits, got, c.want)
 		}
 	}
 }
 
-// TestAnEmptyBucketIsCheap checks that a turn that cannot pay reads few partitions and looks up few hosts, however many are
-// due, and that checks still get their turn in all of them.
+// TestAnEmptyBucketIsCheap checks that a turn that cannot pay reads few partitions and looks up few
+// hosts, however many are due, and that checks still get their turn in all of them.
 func TestAnEmptyBucketIsCheap(t *testing.T) {
 	t.Parallel()
 	const partitions, hosts = 100, 8
@@ -195,12 +199,14 @@ func TestAnEmptyBucketIsCheap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.mover.load(&h, due, 4*askedOf, &load{fetchers: 16, fresh: true}); err != nil || b.pages.asked != askedOf {
+	if err := b.mover.load(&h, due, 4*askedOf, &load{fetchers: 16, fresh: true}); err != nil ||
+		b.pages.asked != askedOf {
 		t.Errorf("%d hosts looked up in a turn, %v", b.pages.asked, err)
 	}
 }
 
-// TestARetryDoesNotHoldUpItsHost checks that a host whose only queued URL waits for its next try counts as idle.
+// TestARetryDoesNotHoldUpItsHost checks that a host whose only queued URL waits for its next try
+// counts as idle.
 func TestARetryDoesNotHoldUpItsHost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 3, crawl.RecrawlFixed)

@@ -54,7 +54,8 @@ func TestTermsOfSites(t *testing.T) {
 		}
 		r, delay := b.JudgeTerms().Of(&crawl.Item{URL: u})
 		shortest, longest := max(want.shortest, crawl.RecrawlFloor), max(want.longest, crawl.RecrawlFloor)
-		if got := r.Bounds; got.Min != shortest || got.Max != longest || got.Worth != want.worth || delay != want.delay {
+		if got := r.Bounds; got.Min != shortest || got.Max != longest || got.Worth != want.worth ||
+			delay != want.delay {
 			t.Errorf("%s: %+v, delay %v, want %+v", raw, r.Bounds, delay, want)
 		}
 	}

@@ -34,7 +34,8 @@ func (p *Pools) minus(o *Pools) {
 // possible is p without what rounding has left, as DecodeSummary takes it.
 func (p *Pools) possible() (q Pools) {
 	for i, v := range p {
-		if v.Pages >= 0.5 && v.Mean >= 0 && v.Mean <= mostRate*v.Pages && math.Abs(v.MeanLog) <= mostLog*v.Pages {
+		if v.Pages >= 0.5 && v.Mean >= 0 && v.Mean <= mostRate*v.Pages &&
+			math.Abs(v.MeanLog) <= mostLog*v.Pages {
 			q[i] = v
 		}
 	}
@@ -55,7 +56,8 @@ const SummaryBytes = 1 + 16 + 8 + policy.CurveBytes + Kinds*24
 const summaryVersion = 1
 
 // errSummary says that bytes are no summary.
-var errSummary = errors.New("revisits: not a summary of a member's pages: this node and the sender differ in their version")
+var errSummary = errors.New(
+	"revisits: not a summary of a member's pages: this node and the sender differ in their version")
 
 // Append writes s in SummaryBytes bytes.
 func (s *Summary) Append(b []byte) []byte {
@@ -85,7 +87,10 @@ func DecodeSummary(b []byte) (s Summary, err error) {
 	if len(b) != SummaryBytes || b[0] != summaryVersion {
 		return s, errSummary
 	}
-	s.Version = policy.Version{Boot: crawl.Boot(binary.BigEndian.Uint64(b[1:])), Count: binary.BigEndian.Uint64(b[9:])}
+	s.Version = policy.Version{
+		Boot:  crawl.Boot(binary.BigEndian.Uint64(b[1:])),
+		Count: binary.BigEndian.Uint64(b[9:]),
+	}
 	s.Pages = math.Float64frombits(binary.BigEndian.Uint64(b[17:]))
 	if !(s.Pages >= 0 && s.Pages <= mostPages) {
 		return Summary{}, errSummary
@@ -102,7 +107,8 @@ func DecodeSummary(b []byte) (s Summary, err error) {
 			b = b[8:]
 		}
 		p := estimate.Pool{Pages: v[0], Mean: v[1], MeanLog: v[2]}
-		possible := p.Pages >= 0 && p.Pages <= mostPages && p.Mean >= 0 && p.Mean <= mostRate*p.Pages && math.Abs(p.MeanLog) <= mostLog*p.Pages
+		possible := p.Pages >= 0 && p.Pages <= mostPages && p.Mean >= 0 && p.Mean <= mostRate*p.Pages &&
+			math.Abs(p.MeanLog) <= mostLog*p.Pages
 		if !possible {
 			return Summary{}, errSummary
 		}

@@ -25,7 +25,9 @@ func TestSummary(t *testing.T) {
 		"version":   func(b []byte) []byte { b[0] = 9; return b },
 		"curve":     func(b []byte) []byte { b[25] = 9; return b },
 		"no number": func(b []byte) []byte { return append(b[:len(b)-8], 0x7f, 0xf8, 0, 0, 0, 0, 0, 1) },
-		"no pages":  func(b []byte) []byte { return append(append(b[:17:17], 0x7f, 0xf0, 0, 0, 0, 0, 0, 0), b[25:]...) },
+		"no pages": func(b []byte) []byte {
+			return append(append(b[:17:17], 0x7f, 0xf0, 0, 0, 0, 0, 0, 0), b[25:]...)
+		},
 		"huge": func(b []byte) []byte {
 			return append(b[:len(b)-24], bytes.Repeat([]byte{0x7f, 0xe0, 0, 0, 0, 0, 0, 0}, 3)...)
 		},
@@ -39,8 +41,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestTake checks that bad words of a member change nothing, that silence is none, and that a member cannot speak
-// for another boot than its own.
+// TestTake checks that bad words of a member change nothing, that silence is none, and that a
+// member cannot speak for another boot than its own.
 func TestTake(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1, "adaptive")
@@ -90,7 +92,8 @@ func FuzzSummary(f *testing.F) {
 		own := summaryOf(1, 10, 1, 2)
 		m.put("b", &own)
 		terms := m.terms(&own.Curve)
-		for _, v := range []float64{terms.Cluster, terms.Price, terms.Usual, terms.Expected, terms.Capacity} {
+		for _, v := range []float64{terms.Cluster, terms.Price, terms.Usual, terms.Expected,
+			terms.Capacity} {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				t.Fatalf("terms %+v of %+v", terms, s)
 			}

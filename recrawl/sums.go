@@ -159,9 +159,13 @@ func (s *sums) replanned(p crawl.Partition, before, after *frontier.Estimate) {
 	}
 }
 
-// next is the shelf to be counted: one that changed hands, else the one that was counted longest ago; partitions
-// are those on it. rest is how long after the last count of a shelf it is counted again.
-func (s *sums) next(now time.Time, rest time.Duration) (key int, partitions []crawl.Partition, ok bool) {
+// next is the shelf to be counted: one that changed hands, else the one that was counted longest
+// ago; partitions are those on it. rest is how long after the last count of a shelf it is counted
+// again.
+func (s *sums) next(
+	now time.Time,
+	rest time.Duration,
+) (key int, partitions []crawl.Partition, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var best *shelf
@@ -169,7 +173,8 @@ func (s *sums) next(now time.Time, rest time.Duration) (key int, partitions []cr
 		if len(sh.holds) == 0 || !sh.stale && now.Sub(sh.at) < rest {
 			continue
 		}
-		if best == nil || sh.stale && !best.stale || sh.stale == best.stale && (sh.at.Before(best.at) || sh.at.Equal(best.at) && k < key) {
+		if best == nil || sh.stale && !best.stale ||
+			sh.stale == best.stale && (sh.at.Before(best.at) || sh.at.Equal(best.at) && k < key) {
 			best, key = sh, k
 		}
 	}

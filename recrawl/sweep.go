@@ -15,8 +15,8 @@ import (
 // sweepOf is how many records one turn of the sweep looks at.
 const sweepOf = 512
 
-// sweepRest is how long after a change of the settings the sweep begins. A visit that was judged by the old ones
-// is committed by then, so that the sweep sees it.
+// sweepRest is how long after a change of the settings the sweep begins. A visit that was judged by
+// the old ones is committed by then, so that the sweep sees it.
 const sweepRest = time.Second
 
 // sweptWithin is how long after a change of the settings a partition that comes is planned anew.
@@ -24,7 +24,8 @@ const sweptWithin = time.Hour
 
 // sweep plans known pages for the first time, which were done before pages were visited again, and
 // plans all anew when the settings of revisits have changed, or those that say which URLs the crawl
-// excludes. It goes through the held partitions one after the other. The Keeper's goroutine owns it.
+// excludes. It goes through the held partitions one after the other. The Keeper's goroutine owns
+// it.
 type sweep struct {
 	pages Pages
 	held  map[crawl.Partition]crawl.Epoch
@@ -86,7 +87,8 @@ func (w walk) advance(after frontier.DueCursor, done bool) walk {
 	return w
 }
 
-// later puts the first partition behind the others: it refuses at the moment. When it is gone for good, it is dropped.
+// later puts the first partition behind the others: it refuses at the moment. When it is gone for
+// good, it is dropped.
 func (w walk) later() walk { return append(w[1:], w[0]) }
 
 func (s *sweep) holds(p crawl.Partition) bool { _, ok := s.held[p]; return ok }
@@ -94,8 +96,12 @@ func (s *sweep) holds(p crawl.Partition) bool { _, ok := s.held[p]; return ok }
 // busy reports whether something is left to do.
 func (s *sweep) busy() bool { return len(s.unplanned) > 0 || len(s.planned) > 0 }
 
-// followHoldings takes over which partitions are held. Those that came may have pages without a plan.
-func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Time) (came, gone []crawl.Partition) {
+// followHoldings takes over which partitions are held. Those that came may have pages without a
+// plan.
+func (s *sweep) followHoldings(
+	held map[crawl.Partition]crawl.Epoch,
+	now time.Time,
+) (came, gone []crawl.Partition) {
 	for p, epoch := range s.held {
 		if held[p] != epoch {
 			gone = append(gone, p)
@@ -166,10 +172,12 @@ func (s *sweep) turn(ctx context.Context, now time.Time) (err error) {
 	return err
 }
 
-// piece does the next pages of a stretch: how many there were, where it has come to, and whether that is the end.
+// piece does the next pages of a stretch: how many there were, where it has come to, and whether
+// that is the end.
 type piece func(context.Context, stretch) (n int, next frontier.DueCursor, done bool, err error)
 
-// turn does pieces until one is not the end of its partition, or enough was looked at, and returns what is left.
+// turn does pieces until one is not the end of its partition, or enough was looked at, and returns
+// what is left.
 func (w walk) turn(ctx context.Context, do piece) (walk, error) {
 	looked := 0
 	for range len(w) {
@@ -190,7 +198,10 @@ func (w walk) turn(ctx context.Context, do piece) (walk, error) {
 }
 
 // planFirst plans the next pages of a partition that have no plan.
-func (s *sweep) planFirst(ctx context.Context, at stretch) (n int, next frontier.DueCursor, done bool, err error) {
+func (s *sweep) planFirst(
+	ctx context.Context,
+	at stretch,
+) (n int, next frontier.DueCursor, done bool, err error) {
 	pages, next, done, err := s.pages.Unplanned(at.p, at.after, sweepOf)
 	if err == nil && len(pages) > 0 {
 		_, err = s.pages.PlanFirst(ctx, pages)
@@ -199,7 +210,10 @@ func (s *sweep) planFirst(ctx context.Context, at stretch) (n int, next frontier
 }
 
 // replan plans the next pages of a partition anew.
-func (s *sweep) replan(ctx context.Context, at stretch) (n int, next frontier.DueCursor, done bool, err error) {
+func (s *sweep) replan(
+	ctx context.Context,
+	at stretch,
+) (n int, next frontier.DueCursor, done bool, err error) {
 	pages, next, done, err := s.pages.Planned(at.p, at.after, sweepOf)
 	if err == nil && len(pages) > 0 {
 		_, err = s.pages.Replan(ctx, pages)

@@ -10,8 +10,8 @@ import (
 	"crawlnode/settings/sites"
 )
 
-// forgetAfter is how many answers in a row that a page is not there make it forgotten. The distances
-// between these visits double each time.
+// forgetAfter is how many answers in a row that a page is not there make it forgotten. The
+// distances between these visits double each time.
 const forgetAfter = 6
 
 // judged are the judge's terms as they follow from settings, rules for sites and price.
@@ -30,7 +30,8 @@ func (k *Keeper) JudgeTerms() *judge.Terms {
 		return &last.out
 	}
 	next := &judged{settings: s, sites: table, terms: t, out: judge.Terms{
-		Rules: rulesOf(s), Price: t.Price, Plain: t.Cluster, Usual: seconds(t.Usual), Pools: t.Pools, Delay: s.Delay,
+		Rules: rulesOf(s), Price: t.Price, Plain: t.Cluster, Usual: seconds(t.Usual), Pools: t.Pools,
+		Delay: s.Delay,
 	}}
 	next.out.Rules.Bounds.Worth *= t.Ease
 	if !s.Revisits() {
@@ -71,11 +72,15 @@ func siteTerms(table *sites.Table, usual visits.Rules, s *crawl.Settings,
 	}
 }
 
-// rulesOf are the settings of revisits in the words of package visits. Below RecrawlFloor they are for the
-// crawl's own nets only, where such settings are allowed.
+// rulesOf are the settings of revisits in the words of package visits. Below RecrawlFloor they are
+// for the crawl's own nets only, where such settings are allowed.
 func rulesOf(s *crawl.Settings) visits.Rules {
 	interval, shortest, longest := s.RecrawlBounds(len(s.AllowNet) > 0)
-	r := visits.Rules{Interval: interval, Bounds: policy.Bounds{Min: shortest, Max: longest, Worth: s.RecrawlWorth}, ForgetAfter: forgetAfter}
+	r := visits.Rules{
+		Interval:    interval,
+		Bounds:      policy.Bounds{Min: shortest, Max: longest, Worth: s.RecrawlWorth},
+		ForgetAfter: forgetAfter,
+	}
 	switch s.Recrawl {
 	case crawl.RecrawlFixed:
 		r.Mode = visits.Fixed

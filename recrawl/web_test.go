@@ -21,10 +21,10 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// This file has a simulated web, in virtual time, and one node that visits it again and again. Judge,
-// price, sums and figures are the product's; frontier, network and clock are not. Pages change at
-// random times. Freshness is not sampled but computed: a page that changes r times a second is
-// fresh t seconds after a visit with probability exp(-rt), whatever was decided before.
+// This file has a simulated web, in virtual time, and one node that visits it again and again.
+// Judge, price, sums and figures are the product's; frontier, network and clock are not. Pages
+// change at random times. Freshness is not sampled but computed: a page that changes r times a
+// second is fresh t seconds after a visit with probability exp(-rt), whatever was decided before.
 
 // simWeb is a web, and how it is visited.
 type simWeb struct {
@@ -120,16 +120,31 @@ func (c *simCrawl) Pop() any           { return nil }
 // simSettings are the defaults with adaptive revisits.
 func simSettings(worth float64) crawl.Settings {
 	const day = 24 * time.Hour
-	return crawl.Settings{Recrawl: crawl.RecrawlAdaptive, RecrawlInterval: 7 * day, RecrawlMin: time.Hour, RecrawlMax: 90 * day,
-		RecrawlShare: 0.5, RecrawlWorth: worth, Delay: time.Second}
+	return crawl.Settings{
+		Recrawl:         crawl.RecrawlAdaptive,
+		RecrawlInterval: 7 * day,
+		RecrawlMin:      time.Hour,
+		RecrawlMax:      90 * day,
+		RecrawlShare:    0.5,
+		RecrawlWorth:    worth,
+		Delay:           time.Second,
+	}
 }
 
 // crawlOf begins a crawl of a web: all pages are queued.
 func crawlOf(t *testing.T, w *simWeb, seed uint64) *simCrawl {
 	const fetchers = 16
 	c := &simCrawl{t: t, web: w, rnd: rand.New(rand.NewPCG(seed, 3))}
-	c.k = New(Options{Self: "a", Boot: 7, Pages: &c.front, Settings: func() *crawl.Settings { return &w.settings }, May: func() bool { return true },
-		Fetchers: func() (int, int) { return 0, fetchers }, Members: func() []crawl.NodeID { return []crawl.NodeID{"a"} }, Logger: slog.New(slog.DiscardHandler)})
+	c.k = New(Options{
+		Self:     "a",
+		Boot:     7,
+		Pages:    &c.front,
+		Settings: func() *crawl.Settings { return &w.settings },
+		May:      func() bool { return true },
+		Fetchers: func() (int, int) { return 0, fetchers },
+		Members:  func() []crawl.NodeID { return []crawl.NodeID{"a"} },
+		Logger:   slog.New(slog.DiscardHandler),
+	})
 	c.k.measured.took = fetchers / (w.capacity * (1 + w.refused))
 	c.k.sums.follow(map[crawl.Partition]crawl.Epoch{0: 1})
 	key, _, _ := c.k.sums.next(start, 0)
@@ -144,7 +159,14 @@ func crawlOf(t *testing.T, w *simWeb, seed uint64) *simCrawl {
 		}
 	}
 	for i, rate := range w.rates {
-		p := &simPage{rate: rate, host: i / w.per, queued: true, visit: true, changed: -1, next: math.Inf(1)}
+		p := &simPage{
+			rate:    rate,
+			host:    i / w.per,
+			queued:  true,
+			visit:   true,
+			changed: -1,
+			next:    math.Inf(1),
+		}
 		if rate > 0 {
 			p.next = c.rnd.ExpFloat64() / rate
 		}
@@ -197,7 +219,8 @@ func (c *simCrawl) run(until time.Duration, prices int) {
 	c.now = end
 }
 
-// readSitemaps tells the judge what the sitemaps of all hosts say of pages that wait for their time.
+// readSitemaps tells the judge what the sitemaps of all hosts say of pages that wait for their
+// time.
 func (c *simCrawl) readSitemaps() {
 	for _, p := range c.pages {
 		p.follow(c.now, c.rnd)
@@ -245,7 +268,14 @@ func simSeconds(s float64) time.Duration { return time.Duration(s * float64(time
 // page is what the judge is told.
 func (c *simCrawl) page(p *simPage) *frontier.Page {
 	h := &c.hosts[p.host]
-	return &frontier.Page{Record: &p.rec, Counted: p.counted, Site: h.site, Host: h.state, Elapsed: simSeconds(c.now - p.last), Spread: 0.5}
+	return &frontier.Page{
+		Record:  &p.rec,
+		Counted: p.counted,
+		Site:    h.site,
+		Host:    h.state,
+		Elapsed: simSeconds(c.now - p.last),
+		Spread:  0.5,
+	}
 }
 
 // step does what there is to do with a page now.
@@ -288,7 +318,8 @@ func (c *simCrawl) visit(p *simPage) {
 			c.useful++
 		}
 	}
-	p.rec.State, p.rec.Status, p.rec.Digest, p.rec.VisitedAt, p.rec.FetchedAt = crawl.Done, 200, o.Digest, start, c.time()
+	p.rec.State, p.rec.Status, p.rec.Digest, p.rec.VisitedAt, p.rec.FetchedAt = crawl.Done, 200,
+		o.Digest, start, c.time()
 	p.stale = math.Inf(1)
 	p.last, p.queued, p.counted = c.now, false, true
 	c.carryOut(p, &plan, nil)
@@ -351,8 +382,8 @@ func (c *simCrawl) result() (r simResult) {
 	return r
 }
 
-// best is what known rates reach with so many visits a second, within the bounds, if no host must be
-// left alone: the rule of one price (package policy), computed for each page.
+// best is what known rates reach with so many visits a second, within the bounds, if no host must
+// be left alone: the rule of one price (package policy), computed for each page.
 func (w *simWeb) best(budget float64) (r simResult) {
 	shortest, longest := w.settings.RecrawlMin.Seconds(), w.settings.RecrawlMax.Seconds()
 	at := func(price float64) (r simResult) {
@@ -441,23 +472,30 @@ func TestExpectedWhereHostsAreSlow(t *testing.T) {
 				t.Errorf("%.4f is expected, %.4f of the pages are fresh", got.expected, got.fresh)
 			}
 			if got.planned < got.fresh+c.off {
-				t.Errorf("%.4f is planned, %.4f of the pages are fresh: this web says nothing", got.planned, got.fresh)
+				t.Errorf("%.4f is planned, %.4f of the pages are fresh: this web says nothing", got.planned,
+					got.fresh)
 			}
 		})
 	}
 }
 
-// TestSitemaps checks what the dates in sitemaps do, beside the same web without: pages of a site whose
-// dates are right are visited less often, find more, and are as fresh. Dates that never move, or move each day,
-// change nothing. A site that tells the truth until it is believed, and then never moves a date, hides changes only until it is
-// found out.
+// TestSitemaps checks what the dates in sitemaps do, beside the same web without: pages of a site
+// whose dates are right are visited less often, find more, and are as fresh. Dates that never move,
+// or move each day, change nothing. A site that tells the truth until it is believed, and then
+// never moves a date, hides changes only until it is found out.
 func TestSitemaps(t *testing.T) {
 	t.Parallel()
 	const day, turn = 24 * time.Hour, 40
 	honest := func(p *simPage, _ float64) float64 { return p.changed }
 	of := func(sitemap func(*simPage, float64) float64) *simCrawl {
 		r := rand.New(rand.NewPCG(2, 9))
-		w := &simWeb{per: 20, capacity: 1, settings: simSettings(0.1), sitemap: sitemap, reads: 6 * time.Hour}
+		w := &simWeb{
+			per:      20,
+			capacity: 1,
+			settings: simSettings(0.1),
+			sitemap:  sitemap,
+			reads:    6 * time.Hour,
+		}
 		for range 200 {
 			w.rates = append(w.rates, r.ExpFloat64()/(3*86400))
 		}
@@ -488,11 +526,13 @@ func TestSitemaps(t *testing.T) {
 		visits   [2]float64    // for each visit without a sitemap
 		fresh    float64       // more than without, at least
 	}{
-		"right dates":           {honest, 0, 40, [2]float64{0.5, 0.8}, 0.02},
-		"dates that never move": {func(*simPage, float64) float64 { return -1 }, 0, 40, [2]float64{0.97, 1.03}, -0.01},
-		"dates of the present":  {func(_ *simPage, now float64) float64 { return now }, 0, 40, [2]float64{0.97, 1.03}, -0.01},
-		"a liar is believed":    {liar, 0, 10, [2]float64{0.5, 0.9}, -0.06},
-		"a liar is found out":   {liar, 20, 40, [2]float64{0.95, 1.05}, -0.01},
+		"right dates": {honest, 0, 40, [2]float64{0.5, 0.8}, 0.02},
+		"dates that never move": {func(*simPage, float64) float64 { return -1 }, 0, 40,
+			[2]float64{0.97, 1.03}, -0.01},
+		"dates of the present": {func(_ *simPage, now float64) float64 { return now }, 0, 40,
+			[2]float64{0.97, 1.03}, -0.01},
+		"a liar is believed":  {liar, 0, 10, [2]float64{0.5, 0.9}, -0.06},
+		"a liar is found out": {liar, 20, 40, [2]float64{0.95, 1.05}, -0.01},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,10 +13,11 @@ import (
 )
 
 // worthResults makes TestWorth simulate larger webs and write what it found.
-var worthResults = flag.Bool("worth-results", false, "simulate larger webs and write the section on --recrawl-worth of docs/results/freshness.md")
+var worthResults = flag.Bool("worth-results", false,
+	"simulate larger webs and write the section on --recrawl-worth of docs/results/freshness.md")
 
-// partWeb is a web of which a share of the pages changes, each at a rate of its own: in the mean once in six hours to once
-// in thirty days. Hosts have ten pages, which change or do not.
+// partWeb is a web of which a share of the pages changes, each at a rate of its own: in the mean
+// once in six hours to once in thirty days. Hosts have ten pages, which change or do not.
 func partWeb(pages int, share, worth float64) *simWeb {
 	r := rand.New(rand.NewPCG(4, 9))
 	w := &simWeb{per: 10, capacity: float64(pages) / 1000, settings: simSettings(worth)}
@@ -40,8 +41,9 @@ func (w *simWeb) run(t *testing.T, days int) simResult {
 	return c.result()
 }
 
-// TestWorth checks what --recrawl-worth does where there are more visits than pages need: most visits of pages that never
-// change are not made, and those that do are nearly as fresh as the same visits can make them.
+// TestWorth checks what --recrawl-worth does where there are more visits than pages need: most
+// visits of pages that never change are not made, and those that do are nearly as fresh as the same
+// visits can make them.
 func TestWorth(t *testing.T) {
 	if *worthResults {
 		writeWorth(t)
@@ -55,16 +57,19 @@ func TestWorth(t *testing.T) {
 		best := web.best(some.visits)
 		t.Logf("%v: worth 0 %+v; 0.1 %+v; best %+v", share, all, some, best)
 		if some.useful < 3*all.useful || some.visits > all.visits/3 {
-			t.Errorf("%v of the pages change: %.3f of %.5f visits a second find it, %.3f of %.5f where nothing is asked", share, some.useful, some.visits, all.useful, all.visits)
+			t.Errorf("%v of the pages change: %.3f of %.5f visits a second find it, "+
+				"%.3f of %.5f where nothing is asked",
+				share, some.useful, some.visits, all.useful, all.visits)
 		}
 		if some.changing < best.changing-0.06 {
-			t.Errorf("%v of the pages change: %.3f of these are fresh, at best %.3f", share, some.changing, best.changing)
+			t.Errorf("%v of the pages change: %.3f of these are fresh, at best %.3f", share, some.changing,
+				best.changing)
 		}
 	}
 }
 
-// scarceWeb is a web with so many visits a mean change: a host's pages change once in ten minutes to once in
-// ninety days in the mean, each page's rate is drawn around that (gamma, shape 1).
+// scarceWeb is a web with so many visits a mean change: a host's pages change once in ten minutes
+// to once in ninety days in the mean, each page's rate is drawn around that (gamma, shape 1).
 func scarceWeb(pages int, perChange, worth float64) *simWeb {
 	r := rand.New(rand.NewPCG(5, 9))
 	w := &simWeb{per: 10, settings: simSettings(worth)}
@@ -79,12 +84,13 @@ func scarceWeb(pages int, perChange, worth float64) *simWeb {
 	w.capacity = perChange * total
 	interval := time.Duration(float64(pages) / w.capacity * float64(time.Second))
 	w.settings.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	w.settings.Delay, w.settings.RecrawlMin, w.settings.RecrawlInterval = time.Millisecond, time.Second, 3*interval
+	w.settings.Delay, w.settings.RecrawlMin, w.settings.RecrawlInterval = time.Millisecond,
+		time.Second, 3*interval
 	return w
 }
 
-// gain is what a crawl gains over equal intervals, as a share of what known rates gain, in the last ten of so many mean
-// intervals.
+// gain is what a crawl gains over equal intervals, as a share of what known rates gain, in the last
+// ten of so many mean intervals.
 func (w *simWeb) gain(t *testing.T, intervals int) (gain float64, got simResult) {
 	mean := time.Duration(float64(len(w.rates)) / w.capacity * float64(time.Second))
 	c := crawlOf(t, w, 6)
@@ -96,9 +102,9 @@ func (w *simWeb) gain(t *testing.T, intervals int) (gain float64, got simResult)
 	return (got.fresh - equal) / (best - equal), got
 }
 
-// TestWorthWhereVisitsAreScarce checks that --recrawl-worth costs no freshness where pages with a reason alone want more
-// visits than there are: it saves none there. Without policy.Curve.Ease the gain is 0.68 in place of 0.84 at
-// three visits a change.
+// TestWorthWhereVisitsAreScarce checks that --recrawl-worth costs no freshness where pages with a
+// reason alone want more visits than there are: it saves none there. Without policy.Curve.Ease the
+// gain is 0.68 in place of 0.84 at three visits a change.
 func TestWorthWhereVisitsAreScarce(t *testing.T) {
 	t.Parallel()
 	for _, perChange := range []float64{0.2, 3} {
@@ -106,13 +112,16 @@ func TestWorthWhereVisitsAreScarce(t *testing.T) {
 		with, some := scarceWeb(600, perChange, 0.1).gain(t, 20)
 		t.Logf("%v visits a change: gain %.3f and %.3f; %+v, %+v", perChange, without, with, all, some)
 		if with < without-0.02 {
-			t.Errorf("%v visits a change: the gain is %.3f, %.3f where nothing is asked", perChange, with, without)
+			t.Errorf("%v visits a change: the gain is %.3f, %.3f where nothing is asked", perChange, with,
+				without)
 		}
 	}
 }
 
-// TestStillPagesWhereVisitsAreScarce checks that pages that never change get few visits also where only a part of
-// --recrawl-worth acts, because others want more visits than there are. Without any of it they have 0.11 of the visits.
+// TestStillPagesWhereVisitsAreScarce checks that pages that never change get few visits also where
+// only a part of
+// --recrawl-worth acts, because others want more visits than there are. Without any of it they have
+// 0.11 of the visits.
 func TestStillPagesWhereVisitsAreScarce(t *testing.T) {
 	t.Parallel()
 	w := scarceWeb(600, 1, 0.1)
@@ -169,16 +178,19 @@ const worthFile = "../docs/results/freshness.md"
 // writeWorth replaces the section on --recrawl-worth, which is the last one.
 func writeWorth(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| pages that change | worth | visits a second | useful | changing pages fresh | at best with as many visits: useful | fresh |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| pages that change | worth | visits a second | useful | changing pages fresh | " +
+		"at best with as many visits: useful | fresh |\n|---|---|---|---|---|---|---|\n")
 	for _, share := range []float64{0.01, 0.05, 0.2, 0.5} {
 		for _, worth := range []float64{0, 0.1} {
 			w := partWeb(1000, share, worth)
 			got := w.run(t, 40)
 			best := w.best(got.visits)
-			fmt.Fprintf(&b, "| %g %% | %g | %.4f | %.3f | %.4f | %.3f | %.4f |\n", 100*share, worth, got.visits, got.useful, got.changing, best.useful, best.changing)
+			fmt.Fprintf(&b, "| %g %% | %g | %.4f | %.3f | %.4f | %.3f | %.4f |\n", 100*share, worth,
+				got.visits, got.useful, got.changing, best.useful, best.changing)
 		}
 	}
-	b.WriteString("\n| visits a change | worth 0: gain, useful | 0.02 | 0.05 | 0.1 |\n|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n| visits a change | worth 0: gain, useful | 0.02 | 0.05 | 0.1 |\n|---|---|---|---|---|\n")
 	for _, perChange := range []float64{0.2, 1, 3} {
 		fmt.Fprintf(&b, "| %g |", perChange)
 		for _, worth := range []float64{0, 0.02, 0.05, 0.1} {
@@ -208,7 +220,8 @@ func writeWorth(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatalf("%s has no place for the figures between %q and %q:\n%s", worthFile, begin, end, b.String())
+		t.Fatalf("%s has no place for the figures between %q and %q:\n%s", worthFile, begin, end,
+			b.String())
 	}
 	if err := os.WriteFile(worthFile, []byte(before+begin+b.String()+end+after), 0o644); err != nil {
 		t.Fatal(err)

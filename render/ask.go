@@ -16,7 +16,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// errNotOurs refuses a request to a host that this node does not hold, or does not hold any more, while no other node can be asked.
+// errNotOurs refuses a request to a host that this node does not hold, or does not hold any more,
+// while no other node can be asked.
 var errNotOurs = errors.New("this node does not hold the host")
 
 // asker answers the requests of one page.
@@ -25,7 +26,8 @@ type asker struct {
 	page  *pipeline.Showing
 	s     *crawl.Settings
 	rules *pipeline.Rules
-	// end ends the page with pipeline.ErrMoved when its own host is not held any more: without its scripts it would be half a page.
+	// end ends the page with pipeline.ErrMoved when its own host is not held any more: without its
+	// scripts it would be half a page.
 	end context.CancelCauseFunc
 }
 
@@ -44,7 +46,8 @@ func unwanted(kind string, s *crawl.Settings) bool {
 func (a *asker) Fetch(ctx context.Context, q browser.Request) (browser.Response, error) {
 	part, err := a.fetch(ctx, q)
 	if err != nil {
-		a.r.log.Debug("a request of a page in the browser is refused", "page", a.page.Visit.Item.URL.String(), "url", q.URL, "reason", err)
+		a.r.log.Debug("a request of a page in the browser is refused", "page",
+			a.page.Visit.Item.URL.String(), "url", q.URL, "reason", err)
 		return browser.Response{}, err
 	}
 	return browser.Response{Status: part.Status, Header: part.Header, Body: part.Body}, nil
@@ -83,7 +86,8 @@ func (a *asker) fetch(ctx context.Context, q browser.Request) (*crawl.Part, erro
 	return part, nil
 }
 
-// askHost has u fetched by the node that may ask its host. While another host has no such node, or moves, it is asked for again.
+// askHost has u fetched by the node that may ask its host. While another host has no such node, or
+// moves, it is asked for again.
 func (a *asker) askHost(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -118,8 +122,8 @@ func (a *asker) askOnce(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, 
 	}
 }
 
-// admits judges a request by the scope, as a part of the page: on hosts with pages in scope, and on others
-// when the crawl takes parts of pages from any host (--assets any).
+// admits judges a request by the scope, as a part of the page: on hosts with pages in scope, and on
+// others when the crawl takes parts of pages from any host (--assets any).
 func (a *asker) admits(u urlnorm.URL) error {
 	page := a.page.Visit.Item.URL
 	if u.Host() == page.Host() {
@@ -131,9 +135,9 @@ func (a *asker) admits(u urlnorm.URL) error {
 	return admitted(a.rules, u, false)
 }
 
-// loginOfOthers refuses a part on another host whose rules for sites give it a login that those of the
-// page do not have, be it a secret or a jar of cookies: a page could read with its scripts what the
-// login of another site shows, and tell it to anybody.
+// loginOfOthers refuses a part on another host whose rules for sites give it a login that those of
+// the page do not have, be it a secret or a jar of cookies: a page could read with its scripts what
+// the login of another site shows, and tell it to anybody.
 func loginOfOthers(table *sites.Table, page, part urlnorm.URL) error {
 	site := table.Of(part)
 	if site == nil {
@@ -160,7 +164,8 @@ func admitted(rules *pipeline.Rules, u urlnorm.URL, own bool) error {
 	if v := rules.Scope.DecideAsset(u); !v.Admit {
 		return fmt.Errorf("out of scope: %s", v.Rule)
 	}
-	if !own && rules.Settings.AssetPolicy() != crawl.AssetsAny && !rules.Scope.CoversHost(u, rules.Seeds) {
+	if !own && rules.Settings.AssetPolicy() != crawl.AssetsAny &&
+		!rules.Scope.CoversHost(u, rules.Seeds) {
 		return errors.New("its host is out of scope, and assets is not any")
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// What a browser must add to the text of a page, in bytes and as a share, to be worth its price: a banner is not. Any new link
-// to the page's own host is.
+// What a browser must add to the text of a page, in bytes and as a share, to be worth its price: a
+// banner is not. Any new link to the page's own host is.
 const (
 	gainBytes = 100
 	gainShare = 10 // a tenth
@@ -25,9 +25,12 @@ type seen struct {
 	links map[urlnorm.URL]struct{}
 }
 
-// judge decides about a page by its signs and by what others of its template have taught. doc is nil when it is not parsed yet,
-// and when it was and is no page.
-func (r *Renderer) judge(p *pipeline.Showing, doc *htmlparse.Document) (d crawl.Rendering, known bool) {
+// judge decides about a page by its signs and by what others of its template have taught. doc is
+// nil when it is not parsed yet, and when it was and is no page.
+func (r *Renderer) judge(
+	p *pipeline.Showing,
+	doc *htmlparse.Document,
+) (d crawl.Rendering, known bool) {
 	u, scripted := p.Visit.Item.URL, decide.Scripted(p.Body)
 	if doc == nil && scripted {
 		return crawl.Rendering{Reason: "it could not be parsed"}, false

@@ -10,7 +10,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestAuto: a page is decided about when it is parsed, and what the browser adds to the first ones decides about the rest.
+// TestAuto: a page is decided about when it is parsed, and what the browser adds to the first ones
+// decides about the rest.
 func TestAuto(t *testing.T) {
 	t.Parallel()
 	const app, static = `<div id="app"></div><script src="/app.js"></script>`, `<p>no script here`
@@ -26,7 +27,10 @@ func TestAuto(t *testing.T) {
 		{"long", "<script></script>" + long, long, browser.Result{}, 0, "without scripts"},
 		{"application", app, "", browser.Result{Text: long}, 10, "#app"},
 		{"application of links", app, "", browser.Result{Links: []string{"http://a.test/other"}}, 10, "#app"},
-		{"nothing new", app, "", browser.Result{Text: "Cookies?", Links: []string{"http://a.test/known", "http://a.test/p/1#top", "http://b.test/", "mailto:x"}}, 3, "neither text nor links"},
+		{"nothing new", app, "", browser.Result{
+			Text:  "Cookies?",
+			Links: []string{"http://a.test/known", "http://a.test/p/1#top", "http://b.test/", "mailto:x"},
+		}, 3, "neither text nor links"},
 	} {
 		s := crawl.Settings{Render: crawl.RenderAuto}
 		r, shown, last := rig(t, s), 0, ""
@@ -34,12 +38,17 @@ func TestAuto(t *testing.T) {
 			p := showing(t, "http://a.test/p/1")
 			p.Body = []byte(c.html)
 			place, wait := r.Reserve(p.Visit, &s)
-			if wait != 0 || (place != nil) != (shown > 0 && last != "" && strings.Contains(c.last, "#app")) && c.name != "nothing new" {
+			if wait != 0 ||
+				(place != nil) != (shown > 0 && last != "" && strings.Contains(c.last, "#app")) &&
+					c.name != "nothing new" {
 				t.Errorf("%s: place %v after %d pages were shown", c.name, place, shown)
 			}
 			d, known := r.Decide(p, nil, &s)
 			if !known {
-				doc := &htmlparse.Document{Text: []byte(c.text), Links: []htmlparse.Link{{URL: url(t, "http://a.test/known")}}}
+				doc := &htmlparse.Document{
+					Text:  []byte(c.text),
+					Links: []htmlparse.Link{{URL: url(t, "http://a.test/known")}},
+				}
 				d, known = r.Decide(p, doc, &s)
 			}
 			if last = d.Reason; !known {
@@ -59,7 +68,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoOfAPageThatCannotBeParsed: it is taken as it is. One that a pattern names teaches nothing.
+// TestAutoOfAPageThatCannotBeParsed: it is taken as it is. One that a pattern names teaches
+// nothing.
 func TestAutoOfAPageThatCannotBeParsed(t *testing.T) {
 	t.Parallel()
 	s := crawl.Settings{Render: crawl.RenderAuto, RenderMatch: []string{"prefix:http://a.test/app"}}

@@ -18,16 +18,17 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file asks the holders of other hosts for what pages ask for, and answers other nodes about the hosts held here. The holder makes
-// the request in a turn of its host, so two nodes never ask one host (invariant I1). Answers are kept on both sides.
+// This file asks the holders of other hosts for what pages ask for, and answers other nodes about
+// the hosts held here. The holder makes the request in a turn of its host, so two nodes never ask
+// one host (invariant I1). Answers are kept on both sides.
 
 const (
 	// Patience is how long a page waits for the turn of another node's host.
 	Patience = 60 * time.Second
 	// maxCarried bounds the body of an answer between nodes; a message has 8 MiB.
 	maxCarried = 4 << 20
-	// maxAsked bounds the questions of this node that others have not answered. Heartbeats share their connections, which carry 256
-	// calls at a time.
+	// maxAsked bounds the questions of this node that others have not answered. Heartbeats share their
+	// connections, which carry 256 calls at a time.
 	maxAsked = 32
 	// maxServed bounds the questions of others that wait here.
 	maxServed = 256
@@ -45,7 +46,8 @@ func take(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// passing reports whether a refusal may end: the host moves, its holder has gone, or too much waits there.
+// passing reports whether a refusal may end: the host moves, its holder has gone, or too much waits
+// there.
 func passing(err error) bool {
 	switch status.Code(err) {
 	case codes.FailedPrecondition, codes.Unavailable, codes.ResourceExhausted:
@@ -55,7 +57,12 @@ func passing(err error) bool {
 }
 
 // askHolder asks the node that holds a host.
-func (r *Renderer) askHolder(ctx context.Context, to crawl.NodeID, p crawl.Partition, u urlnorm.URL) (a *crawl.Part, hit bool, err error) {
+func (r *Renderer) askHolder(
+	ctx context.Context,
+	to crawl.NodeID,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (a *crawl.Part, hit bool, err error) {
 	if a := r.Parts.kept(u, time.Now()); a != nil {
 		return a, true, nil
 	}
@@ -85,7 +92,9 @@ func (r *Renderer) Serve(ctx context.Context, req *peer.PartRequest) (*peer.Part
 	switch {
 	case err != nil:
 		return nil, status.Errorf(codes.InvalidArgument, "the URL of a part: %v", err)
-	case partitions == 0 || ring.PartitionOf(crawl.Host(u.Host()), partitions) != crawl.Partition(req.Partition) || !r.holds(crawl.Partition(req.Partition)):
+	case partitions == 0 ||
+		ring.PartitionOf(crawl.Host(u.Host()), partitions) != crawl.Partition(req.Partition) ||
+		!r.holds(crawl.Partition(req.Partition)):
 		return nil, status.Error(codes.FailedPrecondition, "this node does not hold the host")
 	}
 	rules := r.o.Rules()
@@ -112,9 +121,16 @@ func (r *Renderer) holds(p crawl.Partition) bool { return r.o.Holder(p) == r.o.S
 
 func toReply(a *crawl.Part, life time.Duration, kept bool) *peer.PartReply {
 	if len(a.Body) > maxCarried {
-		a = &crawl.Part{Refusal: fmt.Sprintf("it has %d bytes, and %d at most are passed on between nodes", len(a.Body), maxCarried)}
+		a = &crawl.Part{Refusal: fmt.Sprintf(
+			"it has %d bytes, and %d at most are passed on between nodes", len(a.Body), maxCarried)}
 	}
-	m := &peer.PartReply{Status: uint32(max(a.Status, 0)), Body: a.Body, Refusal: strings.ToValidUTF8(a.Refusal, "?"), LifeMs: life.Milliseconds(), Kept: kept}
+	m := &peer.PartReply{
+		Status:  uint32(max(a.Status, 0)),
+		Body:    a.Body,
+		Refusal: strings.ToValidUTF8(a.Refusal, "?"),
+		LifeMs:  life.Milliseconds(),
+		Kept:    kept,
+	}
 	for name, values := range a.Header {
 		for _, v := range values {
 			m.Fields = append(m.Fields, &peer.PartField{Name: []byte(name), Value: []byte(v)})
@@ -131,7 +147,12 @@ func fromReply(m *peer.PartReply) (a *crawl.Part, life time.Duration, err error)
 	if len(m.Body) > maxCarried {
 		return nil, 0, fmt.Errorf("its answer has %d bytes", len(m.Body))
 	}
-	a = &crawl.Part{Status: int(m.Status), Body: m.Body, Refusal: m.Refusal[:min(len(m.Refusal), 1000)], Header: make(http.Header)}
+	a = &crawl.Part{
+		Status:  int(m.Status),
+		Body:    m.Body,
+		Refusal: m.Refusal[:min(len(m.Refusal), 1000)],
+		Header:  make(http.Header),
+	}
 	for _, f := range m.Fields {
 		a.Header.Add(string(f.GetName()), string(f.GetValue()))
 	}
@@ -152,7 +173,8 @@ func (t *Parts) kept(u urlnorm.URL, now time.Time) *crawl.Part {
 	return x.answer
 }
 
-// keep keeps the answer of another node. A part that waits here stays: its host has come here meanwhile.
+// keep keeps the answer of another node. A part that waits here stays: its host has come here
+// meanwhile.
 func (t *Parts) keep(u urlnorm.URL, a *crawl.Part, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -32,7 +32,11 @@ func pair(t *testing.T) (me, you *Renderer, calls *atomic.Int32) {
 		return "me"
 	}
 	you.o.Self, you.o.Holder = "you", me.o.Holder
-	me.o.Call = func(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error) {
+	me.o.Call = func(
+		ctx context.Context,
+		to crawl.NodeID,
+		req *peer.PartRequest,
+	) (*peer.PartReply, error) {
 		calls.Add(1)
 		if to != "you" {
 			t.Errorf("asks %s", to)
@@ -43,11 +47,18 @@ func pair(t *testing.T) (me, you *Renderer, calls *atomic.Int32) {
 }
 
 func (r *Renderer) ask(ctx context.Context, t *testing.T, u string) (browser.Response, error) {
-	a := &asker{r: r, page: showing(t, "http://a.test/"), s: &r.o.Rules().Settings, rules: r.o.Rules(), end: func(error) {}}
+	a := &asker{
+		r:     r,
+		page:  showing(t, "http://a.test/"),
+		s:     &r.o.Rules().Settings,
+		rules: r.o.Rules(),
+		end:   func(error) {},
+	}
 	return a.Fetch(ctx, browser.Request{URL: u, Method: "GET", Kind: "Script"})
 }
 
-// TestOtherNodesHost: its holder makes one request, whoever asks and how often, until the answer expires on both sides.
+// TestOtherNodesHost: its holder makes one request, whoever asks and how often, until the answer
+// expires on both sides.
 func TestOtherNodesHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,14 +80,16 @@ func TestOtherNodesHost(t *testing.T) {
 			done := make(chan error, 1)
 			go func() {
 				got, err := me.ask(t.Context(), t, u)
-				if err == nil && (got.Status != 200 || string(got.Body) != "script" || got.Header.Get("X-Latin") != "\xe4") {
+				if err == nil &&
+					(got.Status != 200 || string(got.Body) != "script" || got.Header.Get("X-Latin") != "\xe4") {
 					err = errors.New("another answer")
 				}
 				done <- err
 			}()
 			synctest.Wait()
 			serve(you.Parts, answer)
-			if err := <-done; err != nil || fetched != want.fetched || int(calls.Load()) != want.calls || me.hits.Load() != want.hits {
+			if err := <-done; err != nil || fetched != want.fetched || int(calls.Load()) != want.calls ||
+				me.hits.Load() != want.hits {
 				t.Errorf("%d: %v; %d fetched, %d calls, %d hits", k, err, fetched, calls.Load(), me.hits.Load())
 			}
 		}
@@ -120,7 +133,8 @@ func TestOtherNodesHostMoves(t *testing.T) {
 		}
 		moving.Store(true)
 		began := time.Now()
-		if _, err := me.ask(t.Context(), t, "http://b.test/y.js"); err == nil || time.Since(began) > Patience+time.Second {
+		if _, err := me.ask(t.Context(), t, "http://b.test/y.js"); err == nil ||
+			time.Since(began) > Patience+time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
@@ -131,7 +145,10 @@ func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	_, you, _ := pair(t)
 	of := func(u string) *peer.PartRequest {
-		return &peer.PartRequest{Url: u, Partition: uint32(ring.PartitionOf(crawl.Host(url(t, u).Host()), 1024))}
+		return &peer.PartRequest{
+			Url:       u,
+			Partition: uint32(ring.PartitionOf(crawl.Host(url(t, u).Host()), 1024)),
+		}
 	}
 	wrong := of("http://b.test/")
 	wrong.Partition++
@@ -157,7 +174,8 @@ func TestServeRefuses(t *testing.T) {
 	for range maxServed {
 		you.served <- struct{}{}
 	}
-	if _, err := you.Serve(t.Context(), of("http://b.test/")); status.Code(err) != codes.ResourceExhausted {
+	if _, err := you.Serve(t.Context(), of("http://b.test/")); status.Code(err) !=
+		codes.ResourceExhausted {
 		t.Errorf("without bounds: %v", err)
 	}
 }
@@ -165,39 +183,45 @@ func TestServeRefuses(t *testing.T) {
 // TestReply: an answer on its way between nodes stays what it is, within bounds.
 func TestReply(t *testing.T) {
 	t.Parallel()
-	big := toReply(&crawl.Part{Status: 200, Body: bytes.Repeat([]byte("x"), maxCarried+1)}, time.Hour, false)
+	big := toReply(&crawl.Part{Status: 200, Body: bytes.Repeat([]byte("x"), maxCarried+1)}, time.Hour,
+		false)
 	if big.Refusal == "" || len(big.Body) > 0 {
 		t.Error("too much was sent")
 	}
 	for name, m := range map[string]*peer.PartReply{
-		"no status": {}, "status": {Status: 1 << 20}, "body": {Status: 200, Body: make([]byte, maxCarried+1)},
+		"no status": {}, "status": {Status: 1 << 20},
+		"body": {Status: 200, Body: make([]byte, maxCarried+1)},
 	} {
 		if a, _, err := fromReply(m); err == nil {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
 	for ms, want := range map[int64]time.Duration{-1: 0, 1 << 62: longestLife, 1000: time.Second} {
-		a, life, err := fromReply(&peer.PartReply{Refusal: strings.Repeat("x", 5000), LifeMs: ms, Fields: []*peer.PartField{nil}})
+		a, life, err := fromReply(
+			&peer.PartReply{Refusal: strings.Repeat("x", 5000), LifeMs: ms, Fields: []*peer.PartField{nil}})
 		if err != nil || life != want || len(a.Refusal) > 1000 {
 			t.Errorf("%d ms: %v, %v", ms, life, err)
 		}
 	}
 }
 
-// TestKeepIsBounded: answers of other nodes are in the same room as those of this one, and replace nothing that waits.
+// TestKeepIsBounded: answers of other nodes are in the same room as those of this one, and replace
+// nothing that waits.
 func TestKeepIsBounded(t *testing.T) {
 	t.Parallel()
 	p := NewParts(10_000, func() {})
 	now := time.Now()
 	for k := range 100 {
-		p.keep(url(t, "http://b.test/"+strings.Repeat("x", k)), &crawl.Part{Body: make([]byte, 1000)}, now.Add(time.Hour))
+		p.keep(url(t, "http://b.test/"+strings.Repeat("x", k)), &crawl.Part{Body: make([]byte, 1000)},
+			now.Add(time.Hour))
 	}
 	if p.bytes > p.maxBytes || len(p.byURL) > 10 || p.left != 0 {
 		t.Errorf("%d bytes, %d parts, %d wait", p.bytes, len(p.byURL), p.left)
 	}
 	u := url(t, "http://a.test/waits")
 	x, _, _, err := p.want(1, u, now)
-	if p.keep(u, &crawl.Part{}, now.Add(time.Hour)); err != nil || p.byURL[u] != x || p.kept(u, now) != nil {
+	if p.keep(u, &crawl.Part{}, now.Add(time.Hour)); err != nil || p.byURL[u] != x ||
+		p.kept(u, now) != nil {
 		t.Errorf("%v: what waits was replaced", err)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// The lives of answers that do not say how long they are fresh, and the bounds of those that do. A crawl is no reader who
-// comes back: an answer that may not be stored is still shared by the pages of a few seconds, so that a site whose pages
-// all ask for the same data is not asked for it with each of them.
+// The lives of answers that do not say how long they are fresh, and the bounds of those that do. A
+// crawl is no reader who comes back: an answer that may not be stored is still shared by the pages
+// of a few seconds, so that a site whose pages all ask for the same data is not asked for it with
+// each of them.
 const (
 	usualLife   = time.Hour
 	longestLife = 24 * time.Hour
@@ -41,7 +42,8 @@ func lifeOf(a *crawl.Part) time.Duration {
 	return usualLife
 }
 
-// storable reports whether an answer may be kept beyond its life, to be asked for again with its validators.
+// storable reports whether an answer may be kept beyond its life, to be asked for again with its
+// validators.
 func storable(a *crawl.Part) bool {
 	for _, line := range a.Header["Cache-Control"] {
 		if strings.Contains(strings.ToLower(line), "no-store") {
@@ -51,7 +53,8 @@ func storable(a *crawl.Part) bool {
 	return true
 }
 
-// refreshed is an answer that the server says still holds, with what it says anew: the life counts from now on.
+// refreshed is an answer that the server says still holds, with what it says anew: the life counts
+// from now on.
 func refreshed(old, notModified *crawl.Part) *crawl.Part {
 	a := &crawl.Part{Status: old.Status, Header: old.Header.Clone(), Body: old.Body}
 	for _, name := range []string{"Cache-Control", "Date", "Etag", "Expires", "Last-Modified"} {

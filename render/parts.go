@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// maxWaiting bounds the parts that wait for their hosts' turns, and maxHostWaiting those of one host.
+	// maxWaiting bounds the parts that wait for their hosts' turns, and maxHostWaiting those of one
+	// host.
 	maxWaiting     = 1024
 	maxHostWaiting = 64
 )
@@ -30,12 +31,13 @@ type part struct {
 	came   chan struct{} // closed with the answer
 	answer *crawl.Part   // nil: it waits
 	until  time.Time     // expiry of the answer
-	old    *crawl.Part   // while it waits: the answer before, whose validators errand has; nil: there are none
-	used   uint64        // when it was asked for last, by Parts.clock
+	// while it waits: the answer before, whose validators errand has; nil: there are none
+	old  *crawl.Part
+	used uint64 // when it was asked for last, by Parts.clock
 }
 
-// Parts are the requests of pages to hosts that this node holds, and their answers. It is the dispatcher's table of errands,
-// and a cache. Its methods may be called from any goroutine.
+// Parts are the requests of pages to hosts that this node holds, and their answers. It is the
+// dispatcher's table of errands, and a cache. Its methods may be called from any goroutine.
 type Parts struct {
 	maxBytes int
 	look     func()                     // tells the dispatcher of new ones
@@ -50,14 +52,24 @@ type Parts struct {
 	clock   uint64
 }
 
-// NewParts makes a table that keeps answers of maxBytes at most. look is called when a part waits; it must not block.
+// NewParts makes a table that keeps answers of maxBytes at most. look is called when a part waits;
+// it must not block.
 func NewParts(maxBytes int, look func()) *Parts {
-	return &Parts{maxBytes: maxBytes, look: look, byURL: make(map[urlnorm.URL]*part), waiting: make(map[crawl.Host]int)}
+	return &Parts{
+		maxBytes: maxBytes,
+		look:     look,
+		byURL:    make(map[urlnorm.URL]*part),
+		waiting:  make(map[crawl.Host]int),
+	}
 }
 
-// Ask returns the answer for u, whose host is of partition p, held here: one that is kept, or after a visit of the host. hit says that
-// it was kept. It waits as long as ctx lasts.
-func (t *Parts) Ask(ctx context.Context, p crawl.Partition, u urlnorm.URL) (a *crawl.Part, hit bool, err error) {
+// Ask returns the answer for u, whose host is of partition p, held here: one that is kept, or after
+// a visit of the host. hit says that it was kept. It waits as long as ctx lasts.
+func (t *Parts) Ask(
+	ctx context.Context,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (a *crawl.Part, hit bool, err error) {
 	x, kept, begun, err := t.want(p, u, time.Now())
 	switch {
 	case err != nil:
@@ -80,7 +92,8 @@ func (t *Parts) Ask(ctx context.Context, p crawl.Partition, u urlnorm.URL) (a *c
 	return x.answer, false, nil
 }
 
-// lookAgain is how often a page that waits looks whether its host is still held here: no visit comes to one that is not.
+// lookAgain is how often a page that waits looks whether its host is still held here: no visit
+// comes to one that is not.
 const lookAgain = 500 * time.Millisecond
 
 // await waits for an answer. The error is why there will be none.
@@ -101,9 +114,13 @@ func (t *Parts) await(ctx context.Context, p crawl.Partition, came <-chan struct
 	}
 }
 
-// want finds the part of u, or begins one. kept: it has an answer, which does not change. Otherwise it counts one more page that
-// waits.
-func (t *Parts) want(p crawl.Partition, u urlnorm.URL, now time.Time) (x *part, kept, begun bool, err error) {
+// want finds the part of u, or begins one. kept: it has an answer, which does not change. Otherwise
+// it counts one more page that waits.
+func (t *Parts) want(
+	p crawl.Partition,
+	u urlnorm.URL,
+	now time.Time,
+) (x *part, kept, begun bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clock++
@@ -132,12 +149,15 @@ func (t *Parts) want(p crawl.Partition, u urlnorm.URL, now time.Time) (x *part, 
 	return x, false, begun, nil
 }
 
-// askAgainLocked has x, which waits, ask whether an answer whose time is over still holds, if that has validators.
+// askAgainLocked has x, which waits, ask whether an answer whose time is over still holds, if that
+// has validators.
 func (t *Parts) askAgainLocked(x, stale *part) {
-	if stale == nil || stale.errand.ETag == "" && stale.errand.LastModified == "" || !storable(stale.answer) {
+	if stale == nil || stale.errand.ETag == "" && stale.errand.LastModified == "" ||
+		!storable(stale.answer) {
 		return
 	}
-	x.errand.ETag, x.errand.LastModified, x.old = stale.errand.ETag, stale.errand.LastModified, stale.answer
+	x.errand.ETag, x.errand.LastModified, x.old = stale.errand.ETag, stale.errand.LastModified,
+		stale.answer
 	t.bytes += size(x.old)
 }
 
@@ -192,7 +212,9 @@ func (t *Parts) Waiting(host crawl.Host, _ time.Time) []scheduler.Errand {
 			out = append(out, x.errand)
 		}
 	}
-	slices.SortFunc(out, func(a, b scheduler.Errand) int { return cmp.Compare(t.byURL[a.URL].used, t.byURL[b.URL].used) }) // first come, first served
+	// first come, first served
+	slices.SortFunc(out,
+		func(a, b scheduler.Errand) int { return cmp.Compare(t.byURL[a.URL].used, t.byURL[b.URL].used) })
 	return out
 }
 
@@ -226,8 +248,8 @@ func (t *Parts) Begin(u urlnorm.URL, visit uint64) bool {
 	return true
 }
 
-// Ended takes the result of a visit. One that was spent on robots.txt, or cancelled, is followed by another, when the
-// dispatcher looks once more.
+// Ended takes the result of a visit. One that was spent on robots.txt, or cancelled, is followed by
+// another, when the dispatcher looks once more.
 func (t *Parts) Ended(v *crawl.Visit, o *crawl.Outcome) { t.ended(v, o, time.Now()) }
 
 func (t *Parts) ended(v *crawl.Visit, o *crawl.Outcome, now time.Time) {
@@ -238,7 +260,8 @@ func (t *Parts) ended(v *crawl.Visit, o *crawl.Outcome, now time.Time) {
 		return
 	}
 	x.visit = 0
-	if o == nil || o.Kind == crawl.Aborted || o.Kind == crawl.RobotsFetched || o.Kind == crawl.RobotsPending {
+	if o == nil || o.Kind == crawl.Aborted || o.Kind == crawl.RobotsFetched ||
+		o.Kind == crawl.RobotsPending {
 		if x.pages == 0 {
 			t.removeLocked(x)
 		}

@@ -24,7 +24,10 @@ func url(t testing.TB, s string) urlnorm.URL {
 
 // visit is one of u.
 func visit(u urlnorm.URL, id uint64) *crawl.Visit {
-	return &crawl.Visit{ID: id, Lease: crawl.Lease{Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u, Via: crawl.ViaPart}}}
+	return &crawl.Visit{
+		ID:    id,
+		Lease: crawl.Lease{Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u, Via: crawl.ViaPart}},
+	}
 }
 
 func ok(body string) *crawl.Outcome {
@@ -45,7 +48,8 @@ func serve(t *Parts, outcome func(u urlnorm.URL, n int) *crawl.Outcome) {
 	}
 }
 
-// TestPartIsFetchedOnce has many pages ask for one URL: one visit, one answer for all, also later, until it expires.
+// TestPartIsFetchedOnce has many pages ask for one URL: one visit, one answer for all, also later,
+// until it expires.
 func TestPartIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +74,8 @@ func TestPartIsFetchedOnce(t *testing.T) {
 		serve(p, func(_ urlnorm.URL, n int) *crawl.Outcome {
 			visits++
 			if n < 2 {
-				return []*crawl.Outcome{{Kind: crawl.RobotsFetched}, nil}[n] // the visit is spent, or never made
+				// the visit is spent, or never made
+				return []*crawl.Outcome{{Kind: crawl.RobotsFetched}, nil}[n]
 			}
 			return ok("one")
 		})
@@ -90,15 +95,18 @@ func TestPartIsFetchedOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		go ask()
 		synctest.Wait()
-		serve(p, func(urlnorm.URL, int) *crawl.Outcome { return &crawl.Outcome{Kind: crawl.HostFailed, Reason: "no way"} })
+		serve(p, func(urlnorm.URL, int) *crawl.Outcome {
+			return &crawl.Outcome{Kind: crawl.HostFailed, Reason: "no way"}
+		})
 		if r := <-got; r.hit || r.err != nil || r.a.Refusal != "no way" {
 			t.Errorf("%+v", r)
 		}
 	})
 }
 
-// TestPartIsAskedForAgain: an answer whose life is over is asked for with its validators. One that still holds is used again; another one takes its
-// place, and what may not be stored is fetched anew.
+// TestPartIsAskedForAgain: an answer whose life is over is asked for with its validators. One that
+// still holds is used again; another one takes its place, and what may not be stored is fetched
+// anew.
 func TestPartIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +119,15 @@ func TestPartIsAskedForAgain(t *testing.T) {
 			want    string
 			control string // of what the page gets
 		}{
-			{"", &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"max-age=60"}, "Content-Type": {"text/javascript"}}, Body: []byte("one")}, `"1"`, "one", "max-age=60"},
-			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{"Cache-Control": {"max-age=90"}, "Content-Type": {"none"}}}, `"1"`, "one", "max-age=90"},
+			{"", &crawl.Part{
+				Status: 200,
+				Header: http.Header{"Cache-Control": {"max-age=60"}, "Content-Type": {"text/javascript"}},
+				Body:   []byte("one"),
+			}, `"1"`, "one", "max-age=60"},
+			{`"1"`, &crawl.Part{
+				Status: 304,
+				Header: http.Header{"Cache-Control": {"max-age=90"}, "Content-Type": {"none"}},
+			}, `"1"`, "one", "max-age=90"},
 			{`"1"`, &crawl.Part{Status: 304, Header: http.Header{}}, `"1"`, "one", "max-age=90"},
 			{`"1"`, &crawl.Part{Status: 200, Header: http.Header{"Cache-Control": {"No-Store"}}, Body: []byte("two")}, `"2"`, "two", "No-Store"},
 			{"", &crawl.Part{Status: 200, Header: http.Header{}, Body: []byte("three")}, "", "three", ""},
@@ -131,14 +146,16 @@ func TestPartIsAskedForAgain(t *testing.T) {
 				return &crawl.Outcome{Kind: crawl.Fetched, Part: step.answer, ETag: step.etag}
 			})
 			a := <-got
-			if string(a.Body) != step.want || a.Header.Get("Cache-Control") != step.control || a.Status == 304 {
+			if string(a.Body) != step.want || a.Header.Get("Cache-Control") != step.control ||
+				a.Status == 304 {
 				t.Errorf("step %d: %+v", i, a)
 			}
 			if i == 1 && a.Header.Get("Content-Type") != "text/javascript" {
 				t.Errorf("a header of the body was replaced: %+v", a)
 			}
 			if p.bytes != size(a) || p.left != 0 {
-				t.Errorf("step %d: %d bytes are counted, %d parts wait; want %d and none", i, p.bytes, p.left, size(a))
+				t.Errorf("step %d: %d bytes are counted, %d parts wait; want %d and none", i, p.bytes, p.left,
+					size(a))
 			}
 			time.Sleep(usualLife + time.Second)
 		}
@@ -161,7 +178,8 @@ func TestPartNobodyWaitsFor(t *testing.T) {
 		if err := <-done; !errors.Is(err, gone) {
 			t.Error(err)
 		}
-		if len(p.Waiting("", time.Now())) != 0 || p.Begin(u, 1) || len(p.byURL)+len(p.waiting)+p.left != 0 {
+		if len(p.Waiting("", time.Now())) != 0 || p.Begin(u, 1) ||
+			len(p.byURL)+len(p.waiting)+p.left != 0 {
 			t.Errorf("%+v", p.byURL)
 		}
 		// A page leaves while the visit is under way: others get the answer.
@@ -187,7 +205,8 @@ func TestPartsAreBounded(t *testing.T) {
 	p := NewParts(1<<20, func() {})
 	now := time.Now()
 	for i := range 2 * maxHostWaiting {
-		if _, _, begun, err := p.want(1, url(t, fmt.Sprint("http://a.test/", i)), now); begun != (i < maxHostWaiting) || (err == nil) != begun {
+		if _, _, begun, err := p.want(1, url(t, fmt.Sprint("http://a.test/", i)), now); begun !=
+			(i < maxHostWaiting) || (err == nil) != begun {
 			t.Fatalf("%d: %v, %v", i, begun, err)
 		}
 	}
@@ -205,7 +224,9 @@ func TestPartsAreBounded(t *testing.T) {
 	if p.left != 0 || len(p.waiting) != 0 || sum != p.bytes || p.bytes > 1<<20 || p.bytes < 1<<19 {
 		t.Errorf("%d wait, %d bytes, %d counted", p.left, sum, p.bytes)
 	}
-	if x, kept, _, err := p.want(1, url(t, fmt.Sprintf("http://h%d.test/", maxWaiting-maxHostWaiting-1)), now); err != nil || !kept || x.answer.Status != 200 {
+	if x, kept, _, err := p.want(1,
+		url(t, fmt.Sprintf("http://h%d.test/", maxWaiting-maxHostWaiting-1)), now); err != nil || !kept ||
+		x.answer.Status != 200 {
 		t.Error("the newest answer is gone")
 	}
 }
@@ -233,11 +254,13 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// BenchmarkNoParts is what the dispatcher asks for a page while no page is in the browser: more often than it does.
+// BenchmarkNoParts is what the dispatcher asks for a page while no page is in the browser: more
+// often than it does.
 func BenchmarkNoParts(b *testing.B) {
 	p := NewParts(1<<20, func() {})
 	for b.Loop() {
-		if p.News() || p.Wants("a.test") || p.Waiting("a.test", time.Time{}) != nil || p.Waiting("", time.Time{}) != nil {
+		if p.News() || p.Wants("a.test") || p.Waiting("a.test", time.Time{}) != nil ||
+			p.Waiting("", time.Time{}) != nil {
 			b.Fatal("a part waits")
 		}
 	}

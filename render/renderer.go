@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// placesPerRenderer is how many pages may be fetched for a browser, wait for it or be in it, for each that can be
-	// in it at a time.
+	// placesPerRenderer is how many pages may be fetched for a browser, wait for it or be in it, for
+	// each that can be in it at a time.
 	placesPerRenderer = 8
-	// shortPause is the least time for which a host is asked to wait for a place, and longPause the most. While many wait, they come
-	// back one after the other, pace apart.
+	// shortPause is the least time for which a host is asked to wait for a place, and longPause the
+	// most. While many wait, they come back one after the other, pace apart.
 	shortPause = 500 * time.Millisecond
 	longPause  = time.Minute
 	pace       = 2 * time.Millisecond
@@ -79,14 +79,21 @@ type Renderer struct {
 	served chan struct{} // and of other nodes
 }
 
-// New makes a Renderer and removes what a browser of an earlier process has left in o.Dir. It starts no browser.
-// Without one it shows no page (Missing).
+// New makes a Renderer and removes what a browser of an earlier process has left in o.Dir. It
+// starts no browser. Without one it shows no page (Missing).
 func New(o Options) (*Renderer, error) {
 	if o.Renderers <= 0 {
 		o.Renderers = runtime.GOMAXPROCS(0)
 	}
-	r := &Renderer{o: o, log: o.Log, places: max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)), Parts: NewParts(o.CacheBytes, o.Look), learner: decide.NewLearner(),
-		asked: make(chan struct{}, maxAsked), served: make(chan struct{}, maxServed)}
+	r := &Renderer{
+		o:       o,
+		log:     o.Log,
+		places:  max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)),
+		Parts:   NewParts(o.CacheBytes, o.Look),
+		learner: decide.NewLearner(),
+		asked:   make(chan struct{}, maxAsked),
+		served:  make(chan struct{}, maxServed),
+	}
 	r.Parts.holds = r.holds
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -113,7 +120,8 @@ func (r *Renderer) Missing() error {
 	if r.o.Browser != "" {
 		return fmt.Errorf("%w: --browser %s is not there or is not a program", ErrNoBrowser, r.o.Browser)
 	}
-	return fmt.Errorf("%w: install chromium or chromium-headless-shell (apt-get install chromium), name one with --browser, or leave out --render", ErrNoBrowser)
+	return fmt.Errorf("%w: install chromium or chromium-headless-shell (apt-get install chromium), "+
+		"name one with --browser, or leave out --render", ErrNoBrowser)
 }
 
 // openLocked makes the pool.
@@ -121,7 +129,13 @@ func (r *Renderer) openLocked() error {
 	if r.pool != nil || r.ended {
 		return nil
 	}
-	pool, err := browser.New(browser.Config{Browser: r.browser, Dir: r.o.Dir, Tabs: r.o.Renderers, Timeout: r.o.Timeout, MemoryBytes: r.o.Memory})
+	pool, err := browser.New(browser.Config{
+		Browser:     r.browser,
+		Dir:         r.o.Dir,
+		Tabs:        r.o.Renderers,
+		Timeout:     r.o.Timeout,
+		MemoryBytes: r.o.Memory,
+	})
 	if err != nil {
 		return fmt.Errorf("prepare the browser: %w", err)
 	}
@@ -212,8 +226,13 @@ func (r *Renderer) Late(*crawl.Visit) pipeline.RenderSlot {
 	return &place{r: r}
 }
 
-// Decide says whether a page is shown. With --render auto its text decides, so it has to be parsed, unless it has no script.
-func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl.Settings) (d crawl.Rendering, known bool) {
+// Decide says whether a page is shown. With --render auto its text decides, so it has to be parsed,
+// unless it has no script.
+func (r *Renderer) Decide(
+	p *pipeline.Showing,
+	doc *htmlparse.Document,
+	s *crawl.Settings,
+) (d crawl.Rendering, known bool) {
 	matched := r.matched(p.Visit, s)
 	switch {
 	case r.browser == "":
@@ -233,7 +252,11 @@ func (r *Renderer) Decide(p *pipeline.Showing, doc *htmlparse.Document, s *crawl
 }
 
 // Render shows a page. One whose browser ended, for another page's sake it may be, is shown again.
-func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Settings) (*pipeline.Shown, error) {
+func (r *Renderer) Render(
+	ctx context.Context,
+	p *pipeline.Showing,
+	s *crawl.Settings,
+) (*pipeline.Shown, error) {
 	r.mu.Lock()
 	err := r.openLocked()
 	pool := r.pool
@@ -254,7 +277,11 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	ctx, end := context.WithCancelCause(visit)
 	defer end(nil)
 	a := &asker{r: r, page: p, s: s, rules: r.o.Rules(), end: end}
-	page := browser.Page{URL: p.Visit.Item.URL.String(), Response: browser.Response{Status: p.Status, Header: p.Header, Body: p.Body}, Screenshot: s.RenderScreenshot}
+	page := browser.Page{
+		URL:        p.Visit.Item.URL.String(),
+		Response:   browser.Response{Status: p.Status, Header: p.Header, Body: p.Body},
+		Screenshot: s.RenderScreenshot,
+	}
 	result, err := pool.Render(ctx, page, a)
 	for range moreTries {
 		if !errors.Is(err, browser.ErrBrowser) || ctx.Err() != nil || r.stopped() {
@@ -278,24 +305,35 @@ func (r *Renderer) Render(ctx context.Context, p *pipeline.Showing, s *crawl.Set
 	return shown(&result), nil
 }
 
-// stopped reports whether Close was called: a page that waits for a browser then need not wait for another.
+// stopped reports whether Close was called: a page that waits for a browser then need not wait for
+// another.
 func (r *Renderer) stopped() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended
 }
 
-// complain logs a page that could not be shown. A browser that does not start is a warning, once until the next start.
+// complain logs a page that could not be shown. A browser that does not start is a warning, once
+// until the next start.
 func (r *Renderer) complain(url string, err error) {
 	if errors.Is(err, browser.ErrNotStarted) && !r.warned.Swap(true) {
-		r.log.Warn("the browser does not start, so pages are taken as they were fetched; does `BROWSER --headless --dump-dom about:blank` work as this user?", "browser", r.browser, "error", err)
+		r.log.Warn("the browser does not start, so pages are taken as they were fetched; "+
+			"does `BROWSER --headless --dump-dom about:blank` work as this user?", "browser", r.browser,
+			"error", err)
 		return
 	}
 	r.log.Debug("a page could not be shown to the browser", "url", url, "error", err)
 }
 
 func shown(r *browser.Result) *pipeline.Shown {
-	x := &pipeline.Shown{DOM: []byte(r.DOM), Text: []byte(r.Text), Links: r.Links, Screenshot: r.Screenshot, Requests: r.Requests, Took: r.Duration}
+	x := &pipeline.Shown{
+		DOM:        []byte(r.DOM),
+		Text:       []byte(r.Text),
+		Links:      r.Links,
+		Screenshot: r.Screenshot,
+		Requests:   r.Requests,
+		Took:       r.Duration,
+	}
 	switch {
 	case r.TimedOut:
 		x.Incomplete = "the browser was not done with it at its time limit"
@@ -323,14 +361,21 @@ func (r *Renderer) Block() *crawl.RenderBlock {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := &crawl.RenderBlock{Browser: r.browser, Max: r.o.Renderers, Failed: r.failed.Load(), Hits: r.hits.Load(), Buckets: append([]int64(nil), r.buckets[:]...)}
+	b := &crawl.RenderBlock{
+		Browser: r.browser,
+		Max:     r.o.Renderers,
+		Failed:  r.failed.Load(),
+		Hits:    r.hits.Load(),
+		Buckets: append([]int64(nil), r.buckets[:]...),
+	}
 	if r.browser == "" {
 		b.Max = 0
 	}
 	if r.pool != nil {
 		s := r.pool.Stats()
 		b.Broken = s.Broken
-		b.Busy, b.Pages, b.Timeouts, b.Restarts, b.Refused = s.Busy, s.Pages, s.Timeouts, s.Restarts, s.Refused
+		b.Busy, b.Pages, b.Timeouts, b.Restarts, b.Refused = s.Busy, s.Pages, s.Timeouts, s.Restarts,
+			s.Refused
 	}
 	b.Queued = max(r.inside-b.Busy, 0)
 	return b

@@ -22,14 +22,27 @@ func rig(t *testing.T, s crawl.Settings) *Renderer {
 	if rules.Scope, err = scope.Compile(scope.Options{Mode: scope.Host}); err != nil {
 		t.Fatal(err)
 	}
-	rules.Seeds = scope.NewSeeds([]string{rules.Scope.EntryOf(url(t, "http://a.test/")), rules.Scope.EntryOf(url(t, "http://b.test/"))})
+	rules.Seeds = scope.NewSeeds([]string{rules.Scope.EntryOf(url(t, "http://a.test/")),
+		rules.Scope.EntryOf(url(t, "http://b.test/"))})
 	if len(s.RenderMatch) > 0 {
-		if rules.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: s.RenderMatch}); err != nil {
+		if rules.RenderMatch, err = scope.Compile(scope.Options{
+			Mode:    scope.Any,
+			Include: s.RenderMatch,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := New(Options{Self: "me", Dir: t.TempDir() + "/browser", Renderers: 1, Fetchers: 8, CacheBytes: 1 << 20, Rules: func() *pipeline.Rules { return rules },
-		Partitions: func() int { return 1024 }, Holder: func(crawl.Partition) crawl.NodeID { return "me" }, Look: func() {}})
+	r, err := New(Options{
+		Self:       "me",
+		Dir:        t.TempDir() + "/browser",
+		Renderers:  1,
+		Fetchers:   8,
+		CacheBytes: 1 << 20,
+		Rules:      func() *pipeline.Rules { return rules },
+		Partitions: func() int { return 1024 },
+		Holder:     func(crawl.Partition) crawl.NodeID { return "me" },
+		Look:       func() {},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +55,8 @@ func showing(t *testing.T, u string) *pipeline.Showing {
 	return &pipeline.Showing{Visit: visit(url(t, u), 1), Status: 200, Body: []byte("<p>page")}
 }
 
-// TestPlacesAreBounded: without a place, hosts are asked to wait, and come back one after the other.
+// TestPlacesAreBounded: without a place, hosts are asked to wait, and come back one after the
+// other.
 func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +110,8 @@ func TestDecide(t *testing.T) {
 		}
 		p := showing(t, "http://a.test/app/1")
 		place, wait := r.Reserve(p.Visit, &c.s)
-		if d, known := r.Decide(p, nil, &c.s); wait != 0 || (place != nil) != c.reserves || d.Rendered != c.render || !known || d.Reason == "" {
+		if d, known := r.Decide(p, nil, &c.s); wait != 0 || (place != nil) != c.reserves ||
+			d.Rendered != c.render || !known || d.Reason == "" {
 			t.Errorf("%s: %v, %+v", c.name, place, d)
 		}
 	}
@@ -116,16 +131,40 @@ func TestAsk(t *testing.T) {
 		{name: "script", q: browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}},
 		{name: "of another host in scope", q: browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}},
 		{name: "of a stranger", q: browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"}, refused: true},
-		{name: "of a stranger, with assets", s: crawl.Settings{Assets: true}, q: browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"}},
+		{
+			name: "of a stranger, with assets",
+			s:    crawl.Settings{Assets: true},
+			q:    browser.Request{URL: "http://cdn.test/x.js", Method: "GET", Kind: "Script"},
+		},
 		{name: "picture", q: browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"}, refused: true},
-		{name: "picture of a picture", s: crawl.Settings{RenderScreenshot: true}, q: browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"}},
-		{name: "film", s: crawl.Settings{RenderScreenshot: true}, q: browser.Request{URL: "http://a.test/x.mp4", Method: "GET", Kind: "Media"}, refused: true},
+		{
+			name: "picture of a picture",
+			s:    crawl.Settings{RenderScreenshot: true},
+			q:    browser.Request{URL: "http://a.test/x.png", Method: "GET", Kind: "Image"},
+		},
+		{
+			name:    "film",
+			s:       crawl.Settings{RenderScreenshot: true},
+			q:       browser.Request{URL: "http://a.test/x.mp4", Method: "GET", Kind: "Media"},
+			refused: true,
+		},
 		{name: "post", q: browser.Request{URL: "http://a.test/x", Method: "POST", Kind: "XHR"}, refused: true},
 		{name: "head", q: browser.Request{URL: "http://a.test/x", Method: "HEAD", Kind: "XHR"}, refused: true},
 		{name: "no URL", q: browser.Request{URL: "http://[/", Method: "GET", Kind: "XHR"}, refused: true},
 		{name: "favicon", q: browser.Request{URL: "http://a.test/favicon.ico", Method: "GET", Kind: "Other"}, refused: true},
-		{name: "its host has moved", q: browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true, ended: true},
-		{name: "another's host, of another", q: browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"}, elsewher: true, refused: true},
+		{
+			name:     "its host has moved",
+			q:        browser.Request{URL: "http://a.test/x.js", Method: "GET", Kind: "Script"},
+			elsewher: true,
+			refused:  true,
+			ended:    true,
+		},
+		{
+			name:     "another's host, of another",
+			q:        browser.Request{URL: "http://b.test/x.js", Method: "GET", Kind: "Script"},
+			elsewher: true,
+			refused:  true,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := rig(t, c.s)
@@ -153,14 +192,23 @@ func TestAskForThePage(t *testing.T) {
 	t.Parallel()
 	r := rig(t, crawl.Settings{})
 	a := &asker{r: r, page: showing(t, "http://a.test/page"), s: &crawl.Settings{}, rules: r.o.Rules()}
-	if got, err := a.Fetch(t.Context(), browser.Request{URL: "http://a.test/page", Method: "GET", Kind: "XHR"}); err != nil || string(got.Body) != "<p>page" {
+	if got, err := a.Fetch(t.Context(), browser.Request{
+		URL:    "http://a.test/page",
+		Method: "GET",
+		Kind:   "XHR",
+	}); err != nil || string(got.Body) != "<p>page" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// A refusal of the crawl, by robots.txt for example, is one of the request.
 	p, _, _, _ := r.Parts.want(1, url(t, "http://a.test/no.js"), time.Now()) //nolint:errcheck // there is room
 	r.Parts.Begin(p.errand.URL, 1)
-	r.Parts.Ended(visit(p.errand.URL, 1), &crawl.Outcome{Kind: crawl.Refused, Reason: "robots.txt says no"})
-	if _, err := a.Fetch(t.Context(), browser.Request{URL: "http://a.test/no.js", Method: "GET", Kind: "Script"}); err == nil || err.Error() != "robots.txt says no" {
+	r.Parts.Ended(visit(p.errand.URL, 1),
+		&crawl.Outcome{Kind: crawl.Refused, Reason: "robots.txt says no"})
+	if _, err := a.Fetch(t.Context(), browser.Request{
+		URL:    "http://a.test/no.js",
+		Method: "GET",
+		Kind:   "Script",
+	}); err == nil || err.Error() != "robots.txt says no" {
 		t.Error(err)
 	}
 }
@@ -185,10 +233,12 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestRouteIsShown: without the browser a route would be the frame once more, so neither a pattern nor what was learnt leaves it out.
+// TestRouteIsShown: without the browser a route would be the frame once more, so neither a pattern
+// nor what was learnt leaves it out.
 func TestRouteIsShown(t *testing.T) {
 	t.Parallel()
-	for _, s := range []crawl.Settings{{Render: crawl.RenderAuto}, {Render: crawl.RenderAll, RenderMatch: []string{"prefix:http://a.test/other"}}} {
+	for _, s := range []crawl.Settings{{Render: crawl.RenderAuto},
+		{Render: crawl.RenderAll, RenderMatch: []string{"prefix:http://a.test/other"}}} {
 		r := rig(t, s)
 		p := showing(t, "http://a.test/app/1")
 		p.Visit.Item.URL = p.Visit.Item.URL.WithRoute("/guide")

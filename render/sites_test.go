@@ -25,7 +25,10 @@ func TestRulesForSites(t *testing.T) {
 	patterns := []string{"prefix:http://b.test/app"}
 	s.RenderMatch = patterns
 	var err error
-	if rules.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: patterns}); err != nil {
+	if rules.RenderMatch, err = scope.Compile(scope.Options{
+		Mode:    scope.Any,
+		Include: patterns,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	rules.Sites = sitestest.Table(t, &s, `
@@ -45,7 +48,8 @@ func TestRulesForSites(t *testing.T) {
 	}{{"http://a.test/any", true}, {"http://b.test/app/1", true}, {"http://b.test/other", false}} {
 		p := showing(t, c.url)
 		place, wait := r.Reserve(p.Visit, &all)
-		if d, known := r.Decide(p, nil, &all); wait != 0 || (place != nil) != c.shown || d.Rendered != c.shown || !known || d.Reason == "" {
+		if d, known := r.Decide(p, nil, &all); wait != 0 || (place != nil) != c.shown ||
+			d.Rendered != c.shown || !known || d.Reason == "" {
 			t.Errorf("%s: %v, %+v", c.url, place, d)
 		}
 	}

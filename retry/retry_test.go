@@ -56,7 +56,8 @@ func TestStatuses(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"200", "302", "399", "600", "5xx", "502-", "-502", "504-500", "502,", "0502", "+502", "502 504", "499-600", "500-502-504"} {
+	for _, text := range []string{"200", "302", "399", "600", "5xx", "502-", "-502", "504-500", "502,",
+		"0502", "+502", "502 504", "499-600", "500-502-504"} {
 		if s, err := ParseStatuses(text); err == nil || s != (Statuses{}) {
 			t.Errorf("%q is taken", text)
 		}

@@ -60,12 +60,15 @@ const terminator = "#"
 var (
 	ErrNoMembers      = errors.New("ring: a table needs at least one member")
 	ErrTooManyMembers = errors.New("ring: more members than partitions")
-	ErrPartitions     = fmt.Errorf("ring: the number of partitions must lie within 1 and %d", MaxPartitions)
-	ErrReplicas       = fmt.Errorf("ring: the number of replicas must lie within 0 and %d", MaxReplicas)
-	ErrLibrary        = errors.New("ring: the placement is not that of buraksezer/consistent; run the release that the other nodes run")
-	ErrBadID          = errors.New("ring: a member's id must not be empty or contain " + terminator)
-	ErrWeight         = fmt.Errorf("ring: a member's weight must lie within 1 and %d", MaxWeight)
-	ErrTwice          = errors.New("ring: a member is listed twice, with different weights or zones")
+	ErrPartitions     = fmt.Errorf("ring: the number of partitions must lie within 1 and %d",
+		MaxPartitions)
+	ErrReplicas = fmt.Errorf("ring: the number of replicas must lie within 0 and %d", MaxReplicas)
+	ErrLibrary  = errors.New(
+		"ring: the placement is not that of buraksezer/consistent; run the release that the other " +
+			"nodes run")
+	ErrBadID  = errors.New("ring: a member's id must not be empty or contain " + terminator)
+	ErrWeight = fmt.Errorf("ring: a member's weight must lie within 1 and %d", MaxWeight)
+	ErrTwice  = errors.New("ring: a member is listed twice, with different weights or zones")
 )
 
 // Build computes the table of the members: replicas copies of each partition
@@ -77,7 +80,8 @@ var (
 // with 16384 partitions. A member of weight w costs as w members.
 func Build(members []Member, partitions, replicas int) (*Table, error) {
 	sorted := slices.Clone(members)
-	slices.SortFunc(sorted, func(a, b Member) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(sorted,
+		func(a, b Member) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	sorted = slices.Clip(slices.Compact(sorted))
 	if err := validate(sorted, partitions, replicas); err != nil {
 		return nil, err
@@ -199,13 +203,15 @@ func agrees(units []unit, owners []uint16) (err error) {
 		// The library panics when it cannot place a partition. Build's checks rule
 		// that out; a change in the library must not end the process.
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: placing %d partitions on %d members: %v", ErrLibrary, len(owners), len(units), r)
+			err = fmt.Errorf("%w: placing %d partitions on %d members: %v", ErrLibrary, len(owners),
+				len(units), r)
 		}
 	}()
 	library := newLibrary(units, len(owners))
 	for p, u := range owners {
 		if got := library.GetPartitionOwner(p); got != consistent.Member(units[u]) {
-			return fmt.Errorf("%w: partition %d of %d on %d members: %v here, %v there", ErrLibrary, p, len(owners), len(units), units[u], got)
+			return fmt.Errorf("%w: partition %d of %d on %d members: %v here, %v there", ErrLibrary, p,
+				len(owners), len(units), units[u], got)
 		}
 	}
 	return nil

@@ -45,7 +45,8 @@ func TestTablesStay(t *testing.T) {
 		}
 		greatest = max(greatest, members)
 		if got := mustBuild(t, randomIDs(seed, members), partitions, replicas).Digest(); got != want {
-			t.Errorf("seed %d, %d members, %d partitions, %d replicas: digest %s, want %s", seed, members, partitions, replicas, got, want)
+			t.Errorf("seed %d, %d members, %d partitions, %d replicas: digest %s, want %s", seed, members,
+				partitions, replicas, got, want)
 		}
 	}
 	if err := lines.Err(); err != nil || greatest < 1000 {
@@ -63,14 +64,17 @@ func TestLargeTablesAreTheLibrarys(t *testing.T) {
 			library := newLibrary(unitsOf(Equals(table.Members()), partitions), partitions)
 			for p, got := range table.owners {
 				if want := crawl.NodeID(library.GetPartitionOwner(p).(unit).id); got != want {
-					t.Fatalf("partition %d of %d on %d members: owner %s, the library says %s", p, partitions, n, got, want)
+					t.Fatalf("partition %d of %d on %d members: owner %s, the library says %s", p, partitions, n,
+						got, want)
 				}
 			}
 			gone := table.Members()[n/3]
 			library.Remove(unit{id: gone, number: 1}.String())
 			for _, p := range table.OwnedBy(gone) {
-				if got, want := table.Replicas(p)[0], crawl.NodeID(library.GetPartitionOwner(int(p)).(unit).id); got != want {
-					t.Fatalf("partition %d of %d on %d members: replica %s, the library says %s", p, partitions, n, got, want)
+				if got, want := table.Replicas(p)[0],
+					crawl.NodeID(library.GetPartitionOwner(int(p)).(unit).id); got != want {
+					t.Fatalf("partition %d of %d on %d members: replica %s, the library says %s", p, partitions, n,
+						got, want)
 				}
 			}
 		}

@@ -19,9 +19,9 @@
 // so it owns its share within a quarter, and where W is not far below the number of partitions
 // within one partition a unit. If W is above the number of partitions, all weights are divided by
 // the smallest number, and rounded up, for which it is not. A unit more or less moves what a member
-// that joins or leaves moves, and nothing else; a change of the divisor moves nearly everything. The
-// first unit has the name of a member without weights, so equal members have the table that they had
-// before there were weights.
+// that joins or leaves moves, and nothing else; a change of the divisor moves nearly everything.
+// The first unit has the name of a member without weights, so equal members have the table that
+// they had before there were weights.
 //
 // The heir of a partition is its owner in the ring without its present owner: the node that takes
 // over. Zones are what fails together, and each member without a zone is one of its own. The
@@ -33,8 +33,8 @@
 // Without zones, or with one zone for each member, the heir always has the copy: when an owner
 // leaves, its partitions go to exactly the nodes that already have the copies. So it is with two
 // zones and two replicas. Otherwise a heir in the owner's zone has none: it makes one from the
-// copy in the other zone when it takes over (docs/decisions/0355-weights-and-zones.md). The library's
-// own notion of "closest members" has no such property and is not used.
+// copy in the other zone when it takes over (docs/decisions/0355-weights-and-zones.md). The
+// library's own notion of "closest members" has no such property and is not used.
 //
 // The library sorts its circle anew for each added unit, and a table needs a placement
 // without each member in turn. So the circle is built once here (walk), by the library's

@@ -34,7 +34,8 @@ func mustBuild(t testing.TB, members []crawl.NodeID, partitions, replicas int) *
 }
 
 func remove(members []crawl.NodeID, gone ...crawl.NodeID) []crawl.NodeID {
-	return slices.DeleteFunc(slices.Clone(members), func(id crawl.NodeID) bool { return slices.Contains(gone, id) })
+	return slices.DeleteFunc(slices.Clone(members),
+		func(id crawl.NodeID) bool { return slices.Contains(gone, id) })
 }
 
 // naive places the partitions as the paper says, without the library.
@@ -85,14 +86,16 @@ func checkAgainstModel(t *testing.T, members []crawl.NodeID, partitions, replica
 	}
 	for p := range owners {
 		if got := table.Owner(crawl.Partition(p)); got != owners[p] {
-			t.Fatalf("partition %d of %d on %v: owner %q, the model says %q", p, partitions, members, got, owners[p])
+			t.Fatalf("partition %d of %d on %v: owner %q, the model says %q", p, partitions, members, got,
+				owners[p])
 		}
 		var want []crawl.NodeID
 		for len(want) < min(replicas, len(members)-1) {
 			want = append(want, without(append([]crawl.NodeID{owners[p]}, want...)...)[p])
 		}
 		if got := table.Replicas(crawl.Partition(p)); !slices.Equal(got, want) {
-			t.Fatalf("partition %d of %d on %v: replicas %v, the model says %v", p, partitions, members, got, want)
+			t.Fatalf("partition %d of %d on %v: replicas %v, the model says %v", p, partitions, members, got,
+				want)
 		}
 	}
 }
@@ -136,7 +139,8 @@ func TestLoadBound(t *testing.T) {
 				got := len(table.OwnedBy(id))
 				total += got
 				if got > bound {
-					t.Errorf("%d members, %d partitions: %s owns %d, the bound is %d", n, partitions, id, got, bound)
+					t.Errorf("%d members, %d partitions: %s owns %d, the bound is %d", n, partitions, id, got,
+						bound)
 				}
 			}
 			if total != partitions {
@@ -181,7 +185,8 @@ func TestReplicaTakesOver(t *testing.T) {
 			rest := mustBuild(t, remove(members, gone), 1024, 0)
 			for _, p := range table.OwnedBy(gone) {
 				if got, want := rest.Owner(p), table.Replicas(p)[0]; got != want {
-					t.Fatalf("%d members without %s: partition %d falls to %s, its replica is %s", n, gone, p, got, want)
+					t.Fatalf("%d members without %s: partition %d falls to %s, its replica is %s", n, gone, p, got,
+						want)
 				}
 			}
 		}
@@ -220,7 +225,8 @@ func TestMovement(t *testing.T) {
 		}
 		fair := float64(partitions) / float64(n+1)
 		if float64(moved) > 1.3*fair || sideways > partitions/50 {
-			t.Errorf("%d -> %d members: %d partitions move (fair: %.0f), %d of them between survivors", n, n+1, moved, fair, sideways)
+			t.Errorf("%d -> %d members: %d partitions move (fair: %.0f), %d of them between survivors", n,
+				n+1, moved, fair, sideways)
 		}
 	}
 }
@@ -242,7 +248,8 @@ func TestBuildRefuses(t *testing.T) {
 		{"empty id", []crawl.NodeID{""}, 16, 1, ErrBadID},
 		{"terminator in id", []crawl.NodeID{"a#"}, 16, 1, ErrBadID},
 	} {
-		if table, err := Build(Equals(c.members), c.partitions, c.replicas); !errors.Is(err, c.want) || table != nil {
+		if table, err := Build(Equals(c.members), c.partitions, c.replicas); !errors.Is(err, c.want) ||
+			table != nil {
 			t.Errorf("%s: table %v, error %v, want %v", c.name, table != nil, err, c.want)
 		}
 	}
@@ -300,15 +307,17 @@ const xxhashEmpty = 0xef46db3751d8e999
 
 // BenchmarkBuild is what a node does for each view.
 func BenchmarkBuild(b *testing.B) {
-	for _, s := range []struct{ members, partitions int }{{3, 1024}, {20, 1024}, {100, 4096}, {1000, 4096}, {1000, 16384}} {
+	for _, s := range []struct{ members, partitions int }{{3, 1024}, {20, 1024}, {100, 4096},
+		{1000, 4096}, {1000, 16384}} {
 		for _, replicas := range []int{0, 1, 2} {
-			b.Run(fmt.Sprintf("members=%d/partitions=%d/replicas=%d", s.members, s.partitions, replicas), func(b *testing.B) {
-				members := ids(s.members)
-				b.ReportAllocs()
-				for b.Loop() {
-					mustBuild(b, members, s.partitions, replicas)
-				}
-			})
+			b.Run(fmt.Sprintf("members=%d/partitions=%d/replicas=%d", s.members, s.partitions, replicas),
+				func(b *testing.B) {
+					members := ids(s.members)
+					b.ReportAllocs()
+					for b.Loop() {
+						mustBuild(b, members, s.partitions, replicas)
+					}
+				})
 		}
 	}
 }

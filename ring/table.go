@@ -56,8 +56,8 @@ func (t *Table) Members() []crawl.NodeID { return t.members }
 // Partitions returns the number of partitions.
 func (t *Table) Partitions() int { return len(t.owners) }
 
-// OwnedBy returns the partitions of id in ascending order; nil if it is not in the table, or there is none.
-// The caller must not change it.
+// OwnedBy returns the partitions of id in ascending order; nil if it is not in the table, or there
+// is none. The caller must not change it.
 func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition {
 	if t == nil {
 		return nil
@@ -71,8 +71,12 @@ func (t *Table) Digest() string { return t.digest }
 
 // newTable freezes an assignment of indices into members.
 func newTable(members []crawl.NodeID, owners []uint16, replicas [][]uint16) *Table {
-	t := &Table{members: members, owners: make([]crawl.NodeID, len(owners)), replicas: named(members, replicas),
-		owned: make(map[crawl.NodeID][]crawl.Partition, len(members))}
+	t := &Table{
+		members:  members,
+		owners:   make([]crawl.NodeID, len(owners)),
+		replicas: named(members, replicas),
+		owned:    make(map[crawl.NodeID][]crawl.Partition, len(members)),
+	}
 	parts := make([][]crawl.Partition, len(members))
 	for p, m := range owners {
 		parts[m] = append(parts[m], crawl.Partition(p))

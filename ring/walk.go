@@ -60,7 +60,8 @@ func newWalk(units []unit, partitions int) *walk {
 	var key [8]byte
 	for p := range w.first {
 		binary.LittleEndian.PutUint64(key[:], uint64(p))
-		at, _ := slices.BinarySearchFunc(circle, xxhash.Sum64(key[:]), func(s spot, hash uint64) int { return cmp.Compare(s.at, hash) })
+		at, _ := slices.BinarySearchFunc(circle, xxhash.Sum64(key[:]),
+			func(s spot, hash uint64) int { return cmp.Compare(s.at, hash) })
 		w.first[p] = int32(at % len(circle))
 	}
 	return w

@@ -43,7 +43,8 @@ func zoned(zones string) []Member {
 }
 
 func removeMembers(members []Member, gone ...crawl.NodeID) []Member {
-	return slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return slices.Contains(gone, m.ID) })
+	return slices.DeleteFunc(slices.Clone(members),
+		func(m Member) bool { return slices.Contains(gone, m.ID) })
 }
 
 func zoneOf(members []Member, id crawl.NodeID) string {
@@ -88,7 +89,8 @@ func boundOf(members []Member, m Member, partitions int) int {
 // TestWeights: a member owns in proportion to its weight, within the load bound.
 func TestWeights(t *testing.T) {
 	t.Parallel()
-	for _, weights := range [][]int{{1, 1, 4}, {1, 2}, {16, 1}, {3, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8}, {16, 16, 16, 16, 1, 1}} {
+	for _, weights := range [][]int{{1, 1, 4}, {1, 2}, {16, 1}, {3, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8},
+		{16, 16, 16, 16, 1, 1}} {
 		members, total := weighed(weights...), 0
 		for _, w := range weights {
 			total += w
@@ -98,14 +100,18 @@ func TestWeights(t *testing.T) {
 			for _, m := range members {
 				got, fair := len(table.OwnedBy(m.ID)), float64(partitions*m.Weight)/float64(total)
 				if bound := boundOf(members, m, partitions); got > bound {
-					t.Errorf("weights %v, %d partitions: %s owns %d, the bound is %d", weights, partitions, m.ID, got, bound)
+					t.Errorf("weights %v, %d partitions: %s owns %d, the bound is %d", weights, partitions, m.ID,
+						got, bound)
 				}
 				// What the others cannot take because they are full is the least that it owns.
-				if least := partitions - int(math.Ceil(Load*float64(partitions/total)))*(total-m.Weight); got < least {
-					t.Errorf("weights %v, %d partitions: %s owns %d, at least %d fall to it", weights, partitions, m.ID, got, least)
+				if least := partitions -
+					int(math.Ceil(Load*float64(partitions/total)))*(total-m.Weight); got < least {
+					t.Errorf("weights %v, %d partitions: %s owns %d, at least %d fall to it", weights, partitions,
+						m.ID, got, least)
 				}
 				if m.Weight > 1 && math.Abs(float64(got)-fair) > 0.25*fair {
-					t.Errorf("weights %v, %d partitions: %s of weight %d owns %d, %.0f would be fair", weights, partitions, m.ID, m.Weight, got, fair)
+					t.Errorf("weights %v, %d partitions: %s of weight %d owns %d, %.0f would be fair", weights,
+						partitions, m.ID, m.Weight, got, fair)
 				}
 			}
 		}
@@ -136,7 +142,8 @@ func TestOneZoneChangesNothing(t *testing.T) {
 // TestZones: the nodes of a partition are in as many zones as there are, at most one for each.
 func TestZones(t *testing.T) {
 	t.Parallel()
-	for _, zones := range []string{"ab", "aab", "aabb", "aaab", "aabbc", "abc", "aabbccdd", "aaaaaaaaab", "aa-", "a--", "---aa", "aaa"} {
+	for _, zones := range []string{"ab", "aab", "aabb", "aaab", "aabbc", "abc", "aabbccdd",
+		"aaaaaaaaab", "aa-", "a--", "---aa", "aaa"} {
 		members := zoned(zones)
 		for _, weights := range [][]int{{1}, {1, 4, 16}} {
 			for i := range members {
@@ -224,8 +231,10 @@ func checkModel(t *testing.T, members []Member, partitions, replicas int) {
 	table := mustWeigh(t, members, partitions, replicas)
 	m := &model{members: members, tables: map[string][]crawl.NodeID{}, n: partitions}
 	for p := range crawl.Partition(partitions) {
-		if got, want := table.Replicas(p), m.replicas(p, table.Owner(p), replicas); !slices.Equal(got, want) {
-			t.Fatalf("%v: partition %d of %s has replicas %v, the definition says %v", members, p, table.Owner(p), got, want)
+		if got, want := table.Replicas(p),
+			m.replicas(p, table.Owner(p), replicas); !slices.Equal(got, want) {
+			t.Fatalf("%v: partition %d of %s has replicas %v, the definition says %v", members, p,
+				table.Owner(p), got, want)
 		}
 	}
 }
@@ -259,7 +268,8 @@ func FuzzWeightsAndZones(f *testing.F) {
 		}
 		shuffled := slices.Clone(members)
 		rnd.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got, want := mustWeigh(t, append(shuffled, shuffled[0]), count, 2).Digest(), mustWeigh(t, members, count, 2).Digest(); got != want {
+		if got, want := mustWeigh(t, append(shuffled, shuffled[0]), count, 2).Digest(),
+			mustWeigh(t, members, count, 2).Digest(); got != want {
 			t.Errorf("%v in another order: digest %s, want %s", members, got, want)
 		}
 	})
@@ -300,11 +310,13 @@ func TestWeightsBeyondThePartitions(t *testing.T) {
 func TestWeightMovement(t *testing.T) {
 	t.Parallel()
 	const partitions = 1024
-	for _, c := range [][]int{{1, 1, 1}, {1, 1, 4}, {2, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {16, 16, 15}} {
+	for _, c := range [][]int{{1, 1, 1}, {1, 1, 4}, {2, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+		{16, 16, 15}} {
 		heavier := slices.Clone(c)
 		heavier[len(c)-1]++
 		node := ids(len(c))[len(c)-1]
-		before, after := mustWeigh(t, weighed(c...), partitions, 0), mustWeigh(t, weighed(heavier...), partitions, 0)
+		before, after := mustWeigh(t, weighed(c...), partitions, 0), mustWeigh(t, weighed(heavier...),
+			partitions, 0)
 		moved, sideways, total := 0, 0, 0
 		for _, w := range heavier {
 			total += w
@@ -318,9 +330,13 @@ func TestWeightMovement(t *testing.T) {
 			}
 		}
 		fair := float64(partitions) / float64(total)
-		t.Logf("weights %v -> %v: %d partitions move (one unit's share: %.0f), %d of them not to the node", c, heavier, moved, fair, sideways)
+		t.Logf(
+			"weights %v -> %v: %d partitions move (one unit's share: %.0f), %d of them not to the node",
+			c, heavier, moved, fair, sideways)
 		if float64(moved) > 1.3*fair+partitions/50 || sideways > partitions/50 {
-			t.Errorf("weights %v -> %v: %d partitions move (one unit's share: %.0f), %d of them not to the node", c, heavier, moved, fair, sideways)
+			t.Errorf(
+				"weights %v -> %v: %d partitions move (one unit's share: %.0f), %d of them not to the node",
+				c, heavier, moved, fair, sideways)
 		}
 	}
 }
@@ -358,9 +374,11 @@ func TestHeirs(t *testing.T) {
 			}
 		}
 		share := float64(with) / 1024
-		t.Logf("zones %s, %d copies beside the owner's: %.0f %% of the heirs have one", c.zones, c.replicas, 100*share)
+		t.Logf("zones %s, %d copies beside the owner's: %.0f %% of the heirs have one", c.zones,
+			c.replicas, 100*share)
 		if share < c.least {
-			t.Errorf("zones %s, %d copies beside the owner's: %.0f %% of the heirs have one", c.zones, c.replicas, 100*share)
+			t.Errorf("zones %s, %d copies beside the owner's: %.0f %% of the heirs have one", c.zones,
+				c.replicas, 100*share)
 		}
 	}
 }
@@ -375,7 +393,8 @@ func TestZoneLost(t *testing.T) {
 	for _, zone := range []string{"a", "b", "c"} {
 		for p := range crawl.Partition(1024) {
 			nodes := append([]crawl.NodeID{table.Owner(p)}, table.Replicas(p)...)
-			if !slices.ContainsFunc(nodes, func(id crawl.NodeID) bool { return zoneOf(members, id) != zone }) {
+			if !slices.ContainsFunc(nodes,
+				func(id crawl.NodeID) bool { return zoneOf(members, id) != zone }) {
 				t.Fatalf("partition %d is in zone %s only: %v", p, zone, nodes)
 			}
 		}

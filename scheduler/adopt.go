@@ -20,10 +20,14 @@ type claimed struct {
 	until time.Time // the host is held
 }
 
-// Adopt opens visits for claims of which Reserve wrote, here or at an earlier holder of the partition, that their lease lasts: the host is still
-// held for it, and the URL still queued. It returns a visit for each claim, those with the ID 0 were not opened. The caller calls Release and Completed for the
-// others. After crawl.ErrMoving some may be opened later.
-func (d *Dispatcher) Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visits []crawl.Visit, err error) {
+// Adopt opens visits for claims of which Reserve wrote, here or at an earlier holder of the
+// partition, that their lease lasts: the host is still held for it, and the URL still queued. It
+// returns a visit for each claim, those with the ID 0 were not opened. The caller calls Release and
+// Completed for the others. After crawl.ErrMoving some may be opened later.
+func (d *Dispatcher) Adopt(
+	ctx context.Context,
+	claims []crawl.LeaseClaim,
+) (visits []crawl.Visit, err error) {
 	visits = make([]crawl.Visit, len(claims))
 	var left []claimed
 	var moving error
@@ -41,7 +45,8 @@ func (d *Dispatcher) Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visi
 	}
 	for deadline := time.Now().Add(reservePatience); len(left) > 0; {
 		var busy []claimed
-		if err := d.call(ctx, func(now time.Time) { busy = d.loop.adopt(now, left, visits) }); err != nil {
+		if err := d.call(ctx, func(now time.Time) { busy = d.loop.adopt(now, left, visits) }); err !=
+			nil {
 			return visits, err
 		}
 		if left = busy; len(left) > 0 && (time.Now().After(deadline) || !crawl.Wait(ctx, reserveRetry)) {
@@ -78,13 +83,15 @@ func (d *Dispatcher) confirm(c *crawl.LeaseClaim) (out claimed, ok bool, err err
 	return claimed{claim: c, host: host, item: q.Items[0], until: s.HoldUntil}, true, nil
 }
 
-// adopt opens visits, and returns the claims that must wait: the host is being read or written, or nothing may be fetched in the partition now.
+// adopt opens visits, and returns the claims that must wait: the host is being read or written, or
+// nothing may be fetched in the partition now.
 func (l *loop) adopt(now time.Time, claims []claimed, visits []crawl.Visit) (busy []claimed) {
 	for _, c := range claims {
 		h := l.held[c.claim.Partition]
 		_, loading := l.loading[c.host]
 		switch {
-		case h == nil || h.frozen || h.dropped || loading || l.leaving[c.host] || len(l.flying[c.host]) > 0:
+		case h == nil || h.frozen || h.dropped || loading || l.leaving[c.host] ||
+			len(l.flying[c.host]) > 0:
 			busy = append(busy, c)
 		case !l.core.Has(c.host):
 			l.load(h, c.host)
@@ -113,7 +120,8 @@ func (l *loop) claim(now time.Time, h *holding, c *claimed) (crawl.Visit, bool) 
 	v.Epoch = h.epoch
 	w := make(waiter, 1)
 	if !l.send(v, h, w, true, false) {
-		l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted, RetryAfter: c.until.Sub(now), Lease: c.claim.Lease})
+		l.core.Release(now, v.ID,
+			crawl.Response{Kind: crawl.Aborted, RetryAfter: c.until.Sub(now), Lease: c.claim.Lease})
 		l.core.Completed(now, v.ID)
 		return crawl.Visit{}, false
 	}

@@ -26,7 +26,11 @@ type endlessDisk struct {
 func newEndlessDisk(b *testing.B, hosts, batch int) *endlessDisk {
 	b.Helper()
 	now := time.Now()
-	d := &endlessDisk{hosts: map[crawl.Host][]crawl.Item{}, robot: &crawl.Robots{Verdict: crawl.RobotsAllowAll, Fetched: now, Expires: now.Add(24 * time.Hour)}}
+	d := &endlessDisk{hosts: map[crawl.Host][]crawl.Item{}, robot: &crawl.Robots{
+		Verdict: crawl.RobotsAllowAll,
+		Fetched: now,
+		Expires: now.Add(24 * time.Hour),
+	}}
 	for i := range hosts {
 		host := crawl.Host(fmt.Sprintf("h%d.test", i))
 		for n := range batch {
@@ -46,11 +50,23 @@ func (d *endlessDisk) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return m, true
 }
 
-func (d *endlessDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
+func (d *endlessDisk) Load(
+	p crawl.Partition,
+	host crawl.Host,
+	after frontier.Cursor,
+	n int,
+) (frontier.HostQueue, error) {
 	batch := d.hosts[host]
 	robots := *d.robot
 	robots.Origin = batch[0].URL.Origin()
-	q := frontier.HostQueue{Partition: p, Host: host, Next: after, More: true, Queued: 1 << 20, Robots: []*crawl.Robots{&robots}}
+	q := frontier.HostQueue{
+		Partition: p,
+		Host:      host,
+		Next:      after,
+		More:      true,
+		Queued:    1 << 20,
+		Robots:    []*crawl.Robots{&robots},
+	}
 	for _, it := range batch[:min(n, len(batch))] {
 		it.Seq = q.Next[0]
 		q.Next[0]++
@@ -59,7 +75,10 @@ func (d *endlessDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cu
 	return q, nil
 }
 
-func (*endlessDisk) Host(crawl.Partition, crawl.Host) (s crawl.HostState, q [crawl.Bands]int64, ok bool, err error) {
+func (*endlessDisk) Host(
+	crawl.Partition,
+	crawl.Host,
+) (s crawl.HostState, q [crawl.Bands]int64, ok bool, err error) {
 	return s, q, false, nil
 }
 
@@ -67,7 +86,11 @@ func (*endlessDisk) Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok b
 	return rec, false, nil
 }
 
-func (d *endlessDisk) Waiting(_ crawl.Partition, from frontier.WakeCursor, n int) (wakes []frontier.Wake, next frontier.WakeCursor, err error) {
+func (d *endlessDisk) Waiting(
+	_ crawl.Partition,
+	from frontier.WakeCursor,
+	n int,
+) (wakes []frontier.Wake, next frontier.WakeCursor, err error) {
 	if from != "" {
 		return nil, from, nil
 	}
@@ -98,7 +121,10 @@ func (d *endlessDisk) FailHost(context.Context, crawl.Partition, crawl.Host, str
 type oneAddress struct{}
 
 func (oneAddress) Lookup(context.Context, string) (dnscache.Answer, error) {
-	return dnscache.Answer{Addrs: []netip.Addr{netip.MustParseAddr("10.1.2.3")}, Expires: time.Now().Add(24 * time.Hour)}, nil
+	return dnscache.Answer{
+		Addrs:   []netip.Addr{netip.MustParseAddr("10.1.2.3")},
+		Expires: time.Now().Add(24 * time.Hour),
+	}, nil
 }
 
 // BenchmarkVisit is the dispatcher's part of a page: Next, Release, HostState and
@@ -120,7 +146,11 @@ func BenchmarkVisitSites(b *testing.B) {
 func benchmarkVisit(b *testing.B, text string) {
 	// Inside AllowNet no gap is kept: nothing is waited for.
 	settings := &crawl.Settings{AllowNet: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	o := Options{Store: newEndlessDisk(b, 64, 16), Resolver: oneAddress{}, Settings: func() *crawl.Settings { return settings }}
+	o := Options{
+		Store:    newEndlessDisk(b, 64, 16),
+		Resolver: oneAddress{},
+		Settings: func() *crawl.Settings { return settings },
+	}
 	if text != "" {
 		table := sitestest.Table(b, settings, text)
 		o.Sites = func() *sites.Table { return table }

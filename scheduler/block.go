@@ -10,9 +10,15 @@ import (
 	"crawlnode/frontier"
 )
 
-// Block has nobody request a host before until, whoever holds its partition then; the zero time ends that, and no wait that the host or its
-// server is the reason of. A request that is open goes on. It fails with crawl.ErrUnknownHost, and with crawl.ErrMoving when it may be tried again.
-func (d *Dispatcher) Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
+// Block has nobody request a host before until, whoever holds its partition then; the zero time
+// ends that, and no wait that the host or its server is the reason of. A request that is open goes
+// on. It fails with crawl.ErrUnknownHost, and with crawl.ErrMoving when it may be tried again.
+func (d *Dispatcher) Block(
+	ctx context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	until time.Time,
+) error {
 	switch err := d.o.Store.Block(ctx, p, host, until); {
 	case errors.Is(err, frontier.ErrNotHolder):
 		return crawl.ErrMoving
@@ -21,7 +27,9 @@ func (d *Dispatcher) Block(ctx context.Context, p crawl.Partition, host crawl.Ho
 	}
 	for deadline := time.Now().Add(reservePatience); ; {
 		told := false
-		if err := d.call(ctx, func(now time.Time) { told = d.loop.block(now, p, host, until) }); err != nil || told {
+		if err := d.call(ctx, func(now time.Time) {
+			told = d.loop.block(now, p, host, until)
+		}); err != nil || told {
 			return err
 		}
 		if time.Now().After(deadline) || !crawl.Wait(ctx, reserveRetry) {
@@ -30,9 +38,14 @@ func (d *Dispatcher) Block(ctx context.Context, p crawl.Partition, host crawl.Ho
 	}
 }
 
-// SetDelay has nobody request a host more often than once in d, whoever holds its partition then; 0: its gap is the usual one. It fails as Block
-// does.
-func (d *Dispatcher) SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, gap time.Duration) error {
+// SetDelay has nobody request a host more often than once in d, whoever holds its partition then;
+// 0: its gap is the usual one. It fails as Block does.
+func (d *Dispatcher) SetDelay(
+	ctx context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	gap time.Duration,
+) error {
 	switch err := d.o.Store.SetDelay(ctx, p, host, gap); {
 	case errors.Is(err, frontier.ErrNotHolder):
 		return crawl.ErrMoving

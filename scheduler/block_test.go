@@ -9,7 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestBlock: a host is left alone until its block ends, whether it is in memory, being read or on disk, and given out again when the block is lifted.
+// TestBlock: a host is left alone until its block ends, whether it is in memory, being read or on
+// disk, and given out again when the block is lifted.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +62,8 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// TestSetDelay: a host whose delay is set waits so long from then on, and after each request, whether it is in memory or on disk; a smaller one ends that.
+// TestSetDelay: a host whose delay is set waits so long from then on, and after each request,
+// whether it is in memory or on disk; a smaller one ends that.
 func TestSetDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +72,8 @@ func TestSetDelay(t *testing.T) {
 		r.disk.add(1, "a.test", 3, 5)
 		r.start(0)
 		defer r.end()
-		if err := r.d.SetDelay(r.ctx, 1, "none.test", time.Minute); !errors.Is(err, crawl.ErrUnknownHost) {
+		if err := r.d.SetDelay(r.ctx, 1, "none.test", time.Minute); !errors.Is(err,
+			crawl.ErrUnknownHost) {
 			t.Errorf("an unknown host: %v", err)
 		}
 		visit := func(least, most time.Duration) {

@@ -28,7 +28,11 @@ type floodDisk struct {
 	read  atomic.Int64 // of them, by Waiting
 }
 
-func (s *floodDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
+func (s *floodDisk) Waiting(
+	p crawl.Partition,
+	from frontier.WakeCursor,
+	n int,
+) ([]frontier.Wake, frontier.WakeCursor, error) {
 	if p == 0 {
 		return s.fakeDisk.Waiting(p, from, n)
 	}
@@ -46,7 +50,12 @@ func (s *floodDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) 
 	return out, frontier.WakeCursor(strconv.Itoa(i)), nil
 }
 
-func (s *floodDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
+func (s *floodDisk) Load(
+	p crawl.Partition,
+	host crawl.Host,
+	after frontier.Cursor,
+	n int,
+) (frontier.HostQueue, error) {
 	s.mu.Lock()
 	if s.fakeDisk.hosts[host] == nil && strings.HasSuffix(string(host), floodDomain) {
 		u, err := urlnorm.Parse(fmt.Sprintf("http://%s/", host))
@@ -90,7 +99,8 @@ func TestDenied(t *testing.T) {
 				disk.hold(r.d)
 				time.Sleep(span)
 				read := disk.read.Load()
-				t.Logf("%.1f sweeps, %d hosts a second", float64(read)/float64(hosts), read/int64(span.Seconds()))
+				t.Logf("%.1f sweeps, %d hosts a second", float64(read)/float64(hosts),
+					read/int64(span.Seconds()))
 				if most := int64(span / deniedHostPause); read > most+2*int64(hosts) {
 					t.Errorf("%d hosts were read in %v, want %d at most", read, span, most)
 				}

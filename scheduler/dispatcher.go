@@ -26,7 +26,8 @@ var (
 	// errTakenBack is the cause with which a visit's context is cancelled.
 	errTakenBack = errors.New("dispatch: visit cancelled")
 	// errOverShare is the cause when other hosts wait for a fetcher.
-	errOverShare = errors.New("dispatch: visit cancelled: its domain fails and uses more than its share of the fetchers")
+	errOverShare = errors.New(
+		"dispatch: visit cancelled: its domain fails and uses more than its share of the fetchers")
 	// errExcluded is the cause when changed settings exclude the URL.
 	errExcluded = errors.New("dispatch: visit cancelled: its URL is excluded now")
 )
@@ -54,8 +55,9 @@ type Dispatcher struct {
 	paused   atomic.Bool
 	stalled  atomic.Bool
 	lookups  atomic.Int64 // requested by the core and not answered yet
-	due      atomic.Int64 // when the core has something to do without a message, in Unix nanoseconds; 0: never
-	halted   atomic.Bool  // since EndAll; set with mu held
+	// when the core has something to do without a message, in Unix nanoseconds; 0: never
+	due    atomic.Int64
+	halted atomic.Bool // since EndAll; set with mu held
 
 	robots  robotsFetches // has a lock of its own
 	errands []errandTable // not changed after New
@@ -115,10 +117,12 @@ func New(o Options) *Dispatcher {
 		o: o, log: o.Logger,
 		inbox: make(chan func(time.Time), 256), results: make(chan func(time.Time), 64),
 		look: make(chan struct{}, 1), over: make(chan struct{}),
-		notes: make(map[crawl.Host]note), swept: make(map[crawl.Partition]bool), flights: make(map[uint64]*flight),
-		barred: make(map[crawl.Partition]int),
+		notes: make(map[crawl.Host]note), swept: make(map[crawl.Partition]bool),
+		flights: make(map[uint64]*flight),
+		barred:  make(map[crawl.Partition]int),
 	}
-	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
+	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay,
+		d.o.Excluded
 	d.o.Scheduler.Retries = d.retries
 	if d.o.Sites != nil {
 		d.o.Scheduler.Pause, d.o.Scheduler.LongestPause = d.pause, d.longestPause
@@ -343,7 +347,8 @@ func (d *Dispatcher) Busy() int { return int(d.busy.Load()) }
 // Lookups counts the host names that are being looked up.
 func (d *Dispatcher) Lookups() int { return int(d.lookups.Load()) }
 
-// Due reports whether a host has its turn, or may get one, until then. It is for a caller who looks from time to time.
+// Due reports whether a host has its turn, or may get one, until then. It is for a caller who looks
+// from time to time.
 func (d *Dispatcher) Due(until time.Time) bool {
 	due := d.due.Load()
 	return due != 0 && due <= until.UnixNano()

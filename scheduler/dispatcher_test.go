@@ -42,7 +42,8 @@ func TestFetchesEverythingOnce(t *testing.T) {
 			t.Errorf("%d pages were fetched, want %d", got, pages)
 		}
 		if r.web.robotsFetched() != 30 {
-			t.Errorf("robots.txt was fetched %d times, want once for each of 30 hosts", r.web.robotsFetched())
+			t.Errorf("robots.txt was fetched %d times, want once for each of 30 hosts",
+				r.web.robotsFetched())
 		}
 		r.until("idle", func() bool { return r.d.Busy() == 0 })
 		if r.d.Activity() < uint64(pages) {
@@ -184,7 +185,8 @@ func TestFreezeGivesUp(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if r.d.Busy() != 0 || r.disk.left() != 3 {
-			t.Errorf("busy %d, left %d: visits were handed out of a frozen partition", r.d.Busy(), r.disk.left())
+			t.Errorf("busy %d, left %d: visits were handed out of a frozen partition", r.d.Busy(),
+				r.disk.left())
 		}
 		r.d.Resume(1)
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
@@ -252,13 +254,15 @@ func TestLastTries(t *testing.T) {
 		if took := time.Since(start); took > 10*time.Minute {
 			t.Errorf("the end took %v", took)
 		}
-		if r.disk.failed["nowhere.test"] != 4 || r.disk.failed["busy.test"] != 2 || r.disk.failed["shaky.test"] != 0 {
+		if r.disk.failed["nowhere.test"] != 4 || r.disk.failed["busy.test"] != 2 ||
+			r.disk.failed["shaky.test"] != 0 {
 			t.Errorf("URLs given up: %v, want 4 of nowhere.test and 2 of busy.test", r.disk.failed)
 		}
 		if got := r.disk.reasons["nowhere.test"]; got != "host_dead: no way to nowhere.test" {
 			t.Errorf("why nowhere.test was given up: %q", got)
 		}
-		if got := r.disk.reasons["busy.test"]; !strings.HasPrefix(got, "host_dead: it asks to be left alone until 2000-01-01T02:0") {
+		if got := r.disk.reasons["busy.test"]; !strings.HasPrefix(got,
+			"host_dead: it asks to be left alone until 2000-01-01T02:0") {
 			t.Errorf("why busy.test was given up: %q", got)
 		}
 		if got := r.web.pages(); got != 7 {
@@ -302,13 +306,15 @@ func TestPermits(t *testing.T) {
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(time.Minute)
 		if r.web.robotsFetched() != 1 || r.web.pages() != 0 {
-			t.Errorf("without a permit: %d robots.txt, %d pages, want 1 and 0", r.web.robotsFetched(), r.web.pages())
+			t.Errorf("without a permit: %d robots.txt, %d pages, want 1 and 0", r.web.robotsFetched(),
+				r.web.pages())
 		}
 		permits.Store(5)
 		r.d.Wake()
 		time.Sleep(5 * time.Minute)
 		if r.web.pages() != 5 || used.Load() != 5 || permits.Load() != 0 {
-			t.Errorf("with 5 permits: %d pages, %d used, %d unused", r.web.pages(), used.Load(), permits.Load())
+			t.Errorf("with 5 permits: %d pages, %d used, %d unused", r.web.pages(), used.Load(),
+				permits.Load())
 		}
 		permits.Store(10)
 		r.d.Wake()
@@ -356,7 +362,10 @@ func TestOverBudget(t *testing.T) {
 		{crawl.ViaSitemapFile, 9, 9 + 10 + otherRequests, 10, true},
 		{crawl.ViaSeed, 9, 9 + 10 + otherRequests, 10, false},
 	} {
-		if got := overBudget(c.via, &crawl.HostState{Pages: c.pages, Requests: c.requests}, c.limit); got != c.want {
+		if got := overBudget(c.via, &crawl.HostState{
+			Pages:    c.pages,
+			Requests: c.requests,
+		}, c.limit); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -62,7 +62,8 @@ func (e *Elsewhere) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.Robots
 		return crawl.RobotsAnswer{}, false
 	}
 	return crawl.RobotsAnswer{
-		At: time.Now().Add(-max(time.Duration(r.AgeMs)*time.Millisecond, 0)), Status: int(r.Status), Failure: string(r.Failure),
+		At: time.Now().Add(-max(time.Duration(r.AgeMs)*time.Millisecond, 0)), Status: int(r.Status),
+		Failure:  string(r.Failure),
 		Location: string(r.Location), Body: robots.Readable(r.Body),
 	}, true
 }
@@ -91,5 +92,6 @@ func (e *Elsewhere) Serve(req *peer.RobotsRequest) (*peer.RobotsReply, error) {
 		return &peer.RobotsReply{}, nil
 	}
 	return &peer.RobotsReply{Arrived: true, Status: uint32(a.Status), Failure: []byte(a.Failure),
-		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body, AgeMs: time.Since(a.At).Milliseconds()}, nil
+		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body,
+		AgeMs: time.Since(a.At).Milliseconds()}, nil
 }

@@ -7,9 +7,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file gives errands (crawl.Via.Errand) a place in their hosts' turns: robots fetches, and parts of pages that a
-// browser shows. They are in no queue on disk: the loop offers each to its host until a visit takes it, so a host may
-// leave memory at any time.
+// This file gives errands (crawl.Via.Errand) a place in their hosts' turns: robots fetches, and
+// parts of pages that a browser shows. They are in no queue on disk: the loop offers each to its
+// host until a visit takes it, so a host may leave memory at any time.
 
 // Errand is one fetch for somebody who waits for its answer.
 type Errand struct {
@@ -24,7 +24,8 @@ func (e *Errand) item(via crawl.Via) crawl.Item {
 	return crawl.Item{URL: e.URL, Via: via, ETag: e.ETag, LastModified: e.LastModified}
 }
 
-// Errands is a table of errands of one kind. Its methods may be called from any goroutine and do not block.
+// Errands is a table of errands of one kind. Its methods may be called from any goroutine and do
+// not block.
 type Errands interface {
 	// Waiting returns the errands that no visit has begun, those of one host or, for "", of all.
 	Waiting(host crawl.Host, now time.Time) []Errand
@@ -34,7 +35,8 @@ type Errands interface {
 	News() bool
 	// Begin notes that a visit makes the request. False: it is not wanted any more.
 	Begin(u urlnorm.URL, visit uint64) bool
-	// Ended says how the visit has ended; o is nil if it was never made. Without an answer the errand waits for another visit.
+	// Ended says how the visit has ended; o is nil if it was never made. Without an answer the errand
+	// waits for another visit.
 	Ended(v *crawl.Visit, o *crawl.Outcome)
 }
 
@@ -60,11 +62,12 @@ func (d *Dispatcher) errandsOf(v *crawl.Visit) Errands {
 // Look makes the loop look for new errands.
 func (d *Dispatcher) Look() { d.signal() }
 
-// ErrandCompleted takes the result of the visit of an errand. Nothing of it is stored: the host's politeness is written
-// when the host leaves memory.
+// ErrandCompleted takes the result of the visit of an errand. Nothing of it is stored: the host's
+// politeness is written when the host leaves memory.
 func (d *Dispatcher) ErrandCompleted(v crawl.Visit, o *crawl.Outcome) { d.errandEnded(&v, o) }
 
-// errandEnded reports the end of a visit, if it was one of an errand; o is nil if it was never made.
+// errandEnded reports the end of a visit, if it was one of an errand; o is nil if it was never
+// made.
 func (d *Dispatcher) errandEnded(v *crawl.Visit, o *crawl.Outcome) {
 	if t := d.errandsOf(v); t != nil {
 		t.Ended(v, o)
@@ -116,7 +119,8 @@ func (l *loop) offerErrands(now time.Time, host crawl.Host) {
 	}
 }
 
-// beginErrand reports whether v is not an errand, or one that is still wanted. An unwanted one ends here.
+// beginErrand reports whether v is not an errand, or one that is still wanted. An unwanted one ends
+// here.
 func (l *loop) beginErrand(now time.Time, v crawl.Visit) bool {
 	t := l.d.errandsOf(&v)
 	if t == nil || t.Begin(v.Item.URL, v.ID) {

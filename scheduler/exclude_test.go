@@ -21,7 +21,11 @@ func (s slowServers) Lookup(ctx context.Context, host string) (dnscache.Answer, 
 		return s.fakeResolver.Lookup(ctx, host)
 	}
 	sleep(ctx, 1800*time.Millisecond)
-	return dnscache.Answer{}, &dnscache.Error{Host: host, Class: dnscache.ErrFailed, Reason: "SERVFAIL"}
+	return dnscache.Answer{}, &dnscache.Error{
+		Host:   host,
+		Class:  dnscache.ErrFailed,
+		Reason: "SERVFAIL",
+	}
 }
 
 // TestExcluded excludes a domain whose names cannot be looked up, as the documentation advises: its

@@ -50,12 +50,18 @@ type fakeHost struct {
 
 // place puts the host's current time into the wake index.
 func (h *fakeHost) place() {
-	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil), crawl.Latest(h.state.HoldUntil, h.state.BlockedUntil))
+	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil),
+		crawl.Latest(h.state.HoldUntil, h.state.BlockedUntil))
 	h.index = &t
 }
 
 func newFakeDisk() *fakeDisk {
-	return &fakeDisk{hosts: map[crawl.Host]*fakeHost{}, failed: map[crawl.Host]int{}, reasons: map[crawl.Host]string{}, loadDelay: time.Millisecond}
+	return &fakeDisk{
+		hosts:     map[crawl.Host]*fakeHost{},
+		failed:    map[crawl.Host]int{},
+		reasons:   map[crawl.Host]string{},
+		loadDelay: time.Millisecond,
+	}
 }
 
 // add queues n pages of a host.
@@ -109,7 +115,12 @@ func (s *fakeDisk) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return m, true
 }
 
-func (s *fakeDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
+func (s *fakeDisk) Load(
+	p crawl.Partition,
+	host crawl.Host,
+	after frontier.Cursor,
+	n int,
+) (frontier.HostQueue, error) {
 	time.Sleep(s.loadDelay)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +144,10 @@ func (s *fakeDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Curso
 	return q, nil
 }
 
-func (s *fakeDisk) Host(_ crawl.Partition, host crawl.Host) (st crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+func (s *fakeDisk) Host(
+	_ crawl.Partition,
+	host crawl.Host,
+) (st crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.hosts[host]; h != nil {
@@ -155,7 +169,11 @@ func (s *fakeDisk) Record(_ crawl.Partition, u urlnorm.URL) (crawl.Record, bool,
 	return crawl.Record{}, false, nil
 }
 
-func (s *fakeDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
+func (s *fakeDisk) Waiting(
+	p crawl.Partition,
+	from frontier.WakeCursor,
+	n int,
+) ([]frontier.Wake, frontier.WakeCursor, error) {
 	time.Sleep(s.loadDelay)
 	if from != "" {
 		s.reading.Add(1)
@@ -193,7 +211,12 @@ func (s *fakeDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) (
 	return out, from, nil
 }
 
-func (s *fakeDisk) SetDelay(_ context.Context, _ crawl.Partition, host crawl.Host, d time.Duration) error {
+func (s *fakeDisk) SetDelay(
+	_ context.Context,
+	_ crawl.Partition,
+	host crawl.Host,
+	d time.Duration,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[host]
@@ -222,7 +245,12 @@ func (s *fakeDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
 	return nil
 }
 
-func (s *fakeDisk) Block(_ context.Context, _ crawl.Partition, host crawl.Host, until time.Time) error {
+func (s *fakeDisk) Block(
+	_ context.Context,
+	_ crawl.Partition,
+	host crawl.Host,
+	until time.Time,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hosts[host] == nil {
@@ -233,7 +261,12 @@ func (s *fakeDisk) Block(_ context.Context, _ crawl.Partition, host crawl.Host, 
 	return nil
 }
 
-func (s *fakeDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl.Host, reason string) (int, error) {
+func (s *fakeDisk) FailHost(
+	_ context.Context,
+	_ crawl.Partition,
+	host crawl.Host,
+	reason string,
+) (int, error) {
 	if s.failing != nil {
 		defer s.failing()
 	}
@@ -254,7 +287,12 @@ func (s *fakeDisk) givenUp() (map[crawl.Host]int, map[crawl.Host]string) {
 }
 
 // complete is the part of Complete that concerns a visit.
-func (s *fakeDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState, retryAt time.Time) error {
+func (s *fakeDisk) complete(
+	v crawl.Visit,
+	r crawl.Response,
+	state crawl.HostState,
+	retryAt time.Time,
+) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[v.Host]
@@ -300,7 +338,14 @@ type fakeWeb struct {
 }
 
 func newFakeWeb(t *testing.T, delay, took time.Duration) *fakeWeb {
-	return &fakeWeb{t: t, delay: delay, took: took, open: map[crawl.Host]bool{}, ended: map[crawl.Host]time.Time{}, fetched: map[string]int{}}
+	return &fakeWeb{
+		t:       t,
+		delay:   delay,
+		took:    took,
+		open:    map[crawl.Host]bool{},
+		ended:   map[crawl.Host]time.Time{},
+		fetched: map[string]int{},
+	}
 }
 
 func (w *fakeWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
@@ -327,7 +372,12 @@ func (w *fakeWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
 	if v.Robots == nil {
 		w.robots++
 		r.Kind = crawl.RobotsFetched
-		r.Robots = &crawl.Robots{Origin: v.Item.URL.Origin(), Verdict: crawl.RobotsAllowAll, Fetched: start, Expires: start.Add(24 * time.Hour)}
+		r.Robots = &crawl.Robots{
+			Origin:  v.Item.URL.Origin(),
+			Verdict: crawl.RobotsAllowAll,
+			Fetched: start,
+			Expires: start.Add(24 * time.Hour),
+		}
 		return r
 	}
 	w.fetched[v.Item.URL.String()]++
@@ -401,19 +451,24 @@ func (r fakeResolver) Lookup(ctx context.Context, host string) (dnscache.Answer,
 	if r.unknown[host] {
 		return dnscache.Answer{}, errors.New("no such name")
 	}
-	return dnscache.Answer{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Expires: time.Now().Add(30 * time.Second)}, nil
+	return dnscache.Answer{
+		Addrs:   []netip.Addr{netip.MustParseAddr("127.0.0.1")},
+		Expires: time.Now().Add(30 * time.Second),
+	}, nil
 }
 
 // rig is a dispatcher with its workers and its surroundings.
 type rig struct {
-	t          *testing.T
-	disk       *fakeDisk
-	web        *fakeWeb
-	settings   crawl.Settings
-	options    Options
-	d          *Dispatcher
-	processing time.Duration                                         // how long a page takes from Release to Completed
-	robots     func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // the result of a visit for another host's robots.txt
+	t        *testing.T
+	disk     *fakeDisk
+	web      *fakeWeb
+	settings crawl.Settings
+	options  Options
+	d        *Dispatcher
+	// how long a page takes from Release to Completed
+	processing time.Duration
+	// the result of a visit for another host's robots.txt
+	robots func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer
 
 	ctx     context.Context // of Run and the workers
 	stop    context.CancelFunc
@@ -421,8 +476,16 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, disk: newFakeDisk(), web: newFakeWeb(t, time.Second, 50*time.Millisecond), processing: 5 * time.Millisecond}
-	r.settings = crawl.Settings{Delay: time.Second, AllowNet: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	r := &rig{
+		t:          t,
+		disk:       newFakeDisk(),
+		web:        newFakeWeb(t, time.Second, 50*time.Millisecond),
+		processing: 5 * time.Millisecond,
+	}
+	r.settings = crawl.Settings{
+		Delay:    time.Second,
+		AllowNet: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	}
 	r.options = Options{
 		Store: r.disk, Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return &r.settings },
 		Refuse: func(_ context.Context, v crawl.Visit, o crawl.Outcome) error {

@@ -14,8 +14,9 @@ import (
 // A host is loaded when URLs are queued for it and there is room, or when its partition is swept:
 // the wake index is read from the start, a piece at a time, one partition after the other, and
 // hosts whose time is near are loaded. A partition is swept when it was acquired, when a host was
-// skipped for lack of room, when a gap got smaller, and when the time of a skipped host has come, but at most
-// once a second; and when nothing else is left to do here although the store counts queued URLs in it.
+// skipped for lack of room, when a gap got smaller, and when the time of a skipped host has come,
+// but at most once a second; and when nothing else is left to do here although the store counts
+// queued URLs in it.
 //
 // A host whose domain has used its share of the memory is denied. A few denied hosts of each
 // partition are kept, and loaded as soon as there is room. When all of them are loaded, a top-up
@@ -365,7 +366,8 @@ func (l *loop) load(h *holding, host crawl.Host) {
 				return // its URLs have been fetched meanwhile
 			}
 			l.core.Activate(now, core.Queue{
-				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: core.Cursor(q.Next), More: q.More, Queued: q.Queued,
+				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items,
+				Next: core.Cursor(q.Next), More: q.More, Queued: q.Queued,
 				Shorter: l.shorter(host), Taken: h.taken,
 			}, l.acquired(h, host))
 			if band < crawl.Bands {
@@ -439,7 +441,8 @@ func (l *loop) lookAtDisk(now time.Time) {
 // waits. The sweep is thorough and uses the store's counters, so that a lost note cannot stall the
 // crawl.
 func (l *loop) lookAtEnd(now time.Time) {
-	idle := l.d.busy.Load() == 0 && l.pending+len(l.loading)+len(l.leaving) == 0 && (len(l.sweeps) == 0 || l.room() <= 0)
+	idle := l.d.busy.Load() == 0 && l.pending+len(l.loading)+len(l.leaving) == 0 &&
+		(len(l.sweeps) == 0 || l.room() <= 0)
 	left := core.Remaining{Active: 1}
 	if idle {
 		left = l.core.Remaining(now)
@@ -460,7 +463,8 @@ func (l *loop) lookAtEnd(now time.Time) {
 		return
 	}
 	l.d.stalled.Store(left.Stalled > 0)
-	if left.Stalled == 0 || l.d.paused.Load() || l.d.halted.Load() || l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
+	if left.Stalled == 0 || l.d.paused.Load() || l.d.halted.Load() ||
+		l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
 		return
 	}
 	n := l.core.LastTries(now)

@@ -62,7 +62,8 @@ func TestResumeDuringSweep(t *testing.T) {
 		r.start(10)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
-		r.until("a visit during a sweep", func() bool { return r.d.Busy() > 0 && r.disk.reading.Load() > 0 })
+		r.until("a visit during a sweep",
+			func() bool { return r.d.Busy() > 0 && r.disk.reading.Load() > 0 })
 		r.calledOff(300 * time.Millisecond)
 		r.d.Resume(1)
 		time.Sleep(2 * time.Minute)
@@ -140,7 +141,8 @@ func TestDropNeedsQuiet(t *testing.T) {
 			l.held[1].frozen, l.held[1].visits, l.held[1].leaving = h.frozen, h.visits, h.leaving
 			done := make(chan error, 1)
 			if l.drop(now, 1, done); <-done == nil || !l.core.Has("a.test") {
-				t.Errorf("frozen %v, %d visits open, %d hosts leaving: the hosts were dropped", h.frozen, h.visits, h.leaving)
+				t.Errorf("frozen %v, %d visits open, %d hosts leaving: the hosts were dropped", h.frozen,
+					h.visits, h.leaving)
 			}
 		}
 	})
@@ -162,7 +164,12 @@ func TestCalledOffWhileParking(t *testing.T) {
 				}
 				start := time.Now()
 				sleep(ctx, time.Hour)
-				return crawl.Response{Kind: crawl.Aborted, Requested: true, RetryAfter: 15 * time.Second, Took: time.Since(start)}, true
+				return crawl.Response{
+					Kind:       crawl.Aborted,
+					Requested:  true,
+					RetryAfter: 15 * time.Second,
+					Took:       time.Since(start),
+				}, true
 			}
 			r.disk.add(1, "a.test", 0, 3)
 			r.start(2)
@@ -201,7 +208,8 @@ func TestTooManyNotes(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 1)
 		var notes []frontier.QueuedHost
 		for i := range 20 {
-			notes = append(notes, frontier.QueuedHost{Partition: 2, Host: crawl.Host(fmt.Sprintf("h%d.test", i))})
+			notes = append(notes,
+				frontier.QueuedHost{Partition: 2, Host: crawl.Host(fmt.Sprintf("h%d.test", i))})
 		}
 		r.d.NoteQueued(append(notes, frontier.QueuedHost{Partition: 1, Host: "a.test"}))
 		time.Sleep(30 * time.Second)

@@ -25,8 +25,8 @@ func TestWithFrontier(t *testing.T) {
 	withFrontier(t, false)
 }
 
-// TestWithMoves is TestWithFrontier with URLs that are moved to better bands all the time, also those that are in memory or
-// being visited: each is fetched as often as without that.
+// TestWithMoves is TestWithFrontier with URLs that are moved to better bands all the time, also
+// those that are in memory or being visited: each is fetched as often as without that.
 func TestWithMoves(t *testing.T) {
 	t.Parallel()
 	withFrontier(t, true)
@@ -37,7 +37,8 @@ func withFrontier(t *testing.T, moves bool) {
 		ctx, stop := context.WithCancel(context.Background())
 		r := newRig(t)
 		w := &frontierWorld{rig: r, attempts: map[string]int{}}
-		front, err := frontier.New(storage.NewMemory(), frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
+		front, err := frontier.New(storage.NewMemory(),
+			frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,10 @@ func (w *frontierWorld) seed(ctx context.Context) (pages int) {
 	var urls []crawl.Routed
 	for h := range 40 {
 		for n := range 3 {
-			urls = append(urls, crawl.Routed{Partition: crawl.Partition(h % 3), Target: w.target(fmt.Sprintf("h%d.test", h), n, 0)})
+			urls = append(urls, crawl.Routed{
+				Partition: crawl.Partition(h % 3),
+				Target:    w.target(fmt.Sprintf("h%d.test", h), n, 0),
+			})
 		}
 	}
 	if _, err := w.front.Add(ctx, urls); err != nil {
@@ -149,14 +153,19 @@ func (w *frontierWorld) work(ctx context.Context) {
 		answer := w.fetch(visit, v)
 		r.d.Release(v, answer)
 		if answer.Kind != crawl.Aborted {
-			c := frontier.Completion{Lease: v.Lease, Host: r.d.HostState(v), Outcome: crawl.Outcome{Kind: answer.Kind, Robots: answer.Robots, FetchedAt: time.Now()}}
+			c := frontier.Completion{
+				Lease:   v.Lease,
+				Host:    r.d.HostState(v),
+				Outcome: crawl.Outcome{Kind: answer.Kind, Robots: answer.Robots, FetchedAt: time.Now()},
+			}
 			if wait, again := core.Again(&v, crawl.URLFailed); again && answer.Kind == crawl.URLFailed {
 				c.RetryAt = time.Now().Add(wait)
 			}
 			if answer.Kind == crawl.Fetched && v.Item.Depth == 0 {
 				for i := range 2 {
 					n := int(v.Item.URL.Path()[len("/0/")]-'0')*2 + i
-					c.Own = append(c.Own, crawl.Routed{Partition: v.Partition, Target: w.target(string(v.Host), n, 1)})
+					c.Own = append(c.Own,
+						crawl.Routed{Partition: v.Partition, Target: w.target(string(v.Host), n, 1)})
 				}
 			}
 			if err := w.front.Complete(context.WithoutCancel(ctx), c); err != nil {

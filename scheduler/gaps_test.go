@@ -11,8 +11,8 @@ import (
 	"crawlnode/scheduler/core"
 )
 
-// TestDelayLowered lowers a delay of an hour, set by mistake, while most hosts wait for it on disk. All of them
-// go on at once, with the new delay.
+// TestDelayLowered lowers a delay of an hour, set by mistake, while most hosts wait for it on disk.
+// All of them go on at once, with the new delay.
 func TestDelayLowered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,8 @@ func TestDelayLowered(t *testing.T) {
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(5 * time.Minute)
 		if n := r.web.pages(); n > hosts {
-			t.Fatalf("%d pages of %d hosts were fetched before, and their robots.txt counts as a request", n, hosts)
+			t.Fatalf("%d pages of %d hosts were fetched before, and their robots.txt counts as a request", n,
+				hosts)
 		}
 		settings.Store(&after)
 		time.Sleep(2 * time.Minute) // ten hosts at a time, six requests of each

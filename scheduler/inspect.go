@@ -10,7 +10,10 @@ import (
 
 // Inspect returns the state of a host in memory, for people; ok is false when it is not there. It
 // waits for a turn of the loop; an error says that ctx or Run ended first.
-func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s core.HostSnapshot, ok bool, err error) {
+func (d *Dispatcher) Inspect(
+	ctx context.Context,
+	host crawl.Host,
+) (s core.HostSnapshot, ok bool, err error) {
 	type seen struct {
 		s  core.HostSnapshot
 		ok bool
@@ -28,7 +31,11 @@ func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s core.HostS
 
 // Withdraw takes a URL out of memory that is to leave its host's queue: core.Core.Withdraw. It
 // waits like Inspect.
-func (d *Dispatcher) Withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error) {
+func (d *Dispatcher) Withdraw(
+	ctx context.Context,
+	host crawl.Host,
+	url string,
+) (underWay bool, err error) {
 	answer := make(chan bool, 1)
 	if err := d.call(ctx, func(now time.Time) {
 		answer <- d.loop.core.Withdraw(now, host, url)
@@ -52,7 +59,8 @@ func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.H
 	answer := make(chan *crawl.HostFailure, 1)
 	if err := d.call(ctx, func(time.Time) {
 		why := d.loop.causes[host].HostFailure
-		if why != (crawl.HostFailure{}) && why.Category != crawl.FailureRateLimited && why.Category != crawl.FailureBlocked {
+		if why != (crawl.HostFailure{}) && why.Category != crawl.FailureRateLimited &&
+			why.Category != crawl.FailureBlocked {
 			answer <- &why
 			return
 		}
@@ -65,7 +73,11 @@ func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.H
 
 // Top returns the first n hosts in memory, in an order (crawl.SortQueued...), and counts all hosts
 // there. It takes up to a few milliseconds of the loop's time.
-func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []core.TopHost, inMemory int, err error) {
+func (d *Dispatcher) Top(
+	ctx context.Context,
+	sort string,
+	n int,
+) (top []core.TopHost, inMemory int, err error) {
 	type seen struct {
 		top []core.TopHost
 		all int

@@ -39,7 +39,8 @@ func (l *loop) lookupJob(host crawl.Host) job {
 		if err != nil {
 			l.d.log.Debug("host name not resolved", "host", host, "error", err)
 		}
-		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && (failed.Class == dnscache.ErrOutage || failed.Class == dnscache.ErrLimited) {
+		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil &&
+			(failed.Class == dnscache.ErrOutage || failed.Class == dnscache.ErrLimited) {
 			return func(now time.Time) { l.core.Unanswered(now, host, failed.Since, err) }
 		}
 		return func(now time.Time) { l.core.Resolved(now, host, a.Addrs, a.Expires, err) }
@@ -112,7 +113,8 @@ func (l *loop) deadJob(a core.Action) {
 			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, reason)
 		}
 		if err == nil {
-			l.d.log.Info("host given up: it is unreachable and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n, "reason", reason)
+			l.d.log.Info("host given up: it is unreachable and nothing else is left to fetch", "host",
+				a.Host, "partition", a.Partition, "urls", n, "reason", reason)
 		}
 		return func(now time.Time) {
 			l.broken(err)
@@ -129,7 +131,8 @@ func (l *loop) deadJob(a core.Action) {
 // store is being closed, is not such an error.
 func (l *loop) broken(err error) {
 	switch {
-	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 	case l.fatal == nil:
 		l.fatal = fmt.Errorf("dispatch: the dispatcher cannot continue: %w", err)
 	}
@@ -149,7 +152,8 @@ func (l *loop) parkAll(ctx context.Context) error {
 	}
 	err := l.d.park(ctx, hosts)
 	if errors.Is(err, frontier.ErrStopped) || errors.Is(err, context.DeadlineExceeded) {
-		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits start again", "hosts", len(hosts), "error", err)
+		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits start again",
+			"hosts", len(hosts), "error", err)
 		return nil
 	}
 	return err

@@ -15,7 +15,11 @@ import (
 // Late opens the queued URL of a result that comes when no visit of it is open. The visit has the
 // ID 0: its host has no turn for it, so Release and Completed do nothing, and its politeness stays
 // as it is. It fails with crawl.ErrMoving when it may be tried again.
-func (d *Dispatcher) Late(ctx context.Context, p crawl.Partition, u urlnorm.URL) (v crawl.Visit, s crawl.LateState, err error) {
+func (d *Dispatcher) Late(
+	ctx context.Context,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (v crawl.Visit, s crawl.LateState, err error) {
 	v, s, err = d.late(ctx, p, u)
 	switch {
 	case errors.Is(err, frontier.ErrNotHolder):
@@ -26,7 +30,11 @@ func (d *Dispatcher) Late(ctx context.Context, p crawl.Partition, u urlnorm.URL)
 	return v, s, nil
 }
 
-func (d *Dispatcher) late(ctx context.Context, p crawl.Partition, u urlnorm.URL) (v crawl.Visit, s crawl.LateState, err error) {
+func (d *Dispatcher) late(
+	ctx context.Context,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (v crawl.Visit, s crawl.LateState, err error) {
 	m, known := d.o.Store.Meta(p)
 	if !known || m.State != frontier.Holder {
 		return v, s, frontier.ErrNotHolder
@@ -61,5 +69,9 @@ func (d *Dispatcher) late(ctx context.Context, p crawl.Partition, u urlnorm.URL)
 	}
 	it := q.Items[0]
 	it.NotBefore = time.Time{}
-	return crawl.Visit{Late: true, Lease: crawl.Lease{Partition: p, Epoch: m.Epoch, Host: host, Item: it}, Retries: d.retries(&it)}, crawl.LateOpen, nil
+	return crawl.Visit{
+		Late:    true,
+		Lease:   crawl.Lease{Partition: p, Epoch: m.Epoch, Host: host, Item: it},
+		Retries: d.retries(&it),
+	}, crawl.LateOpen, nil
 }

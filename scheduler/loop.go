@@ -36,7 +36,8 @@ type loop struct {
 	flying   map[crawl.Host][]*flight  // visits that are not completed; rarely more than one per host
 	causes   map[crawl.Host]cause      // why hosts in memory were last unreachable
 	released uint64                    // requests that have ended
-	denied   int                       // hosts that wait on disk because their domain has used its share, at the last check
+	// hosts that wait on disk because their domain has used its share, at the last check
+	denied   int
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has
@@ -54,8 +55,9 @@ type loop struct {
 func newLoop(d *Dispatcher) loop {
 	return loop{
 		d: d, core: core.New(d.o.Scheduler), base: context.Background(),
-		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
-		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]cause),
+		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band),
+		leaving: make(map[crawl.Host]bool),
+		flying:  make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]cause),
 	}
 }
 
@@ -213,7 +215,8 @@ func (l *loop) wake(now time.Time) time.Time {
 	return at
 }
 
-// handOut gives visits to the waiters. Who wishes for a host comes first, but for one whose last visit was for a guest.
+// handOut gives visits to the waiters. Who wishes for a host comes first, but for one whose last
+// visit was for a guest.
 func (l *loop) handOut(now time.Time) {
 	l.grantWishes(now, false)
 	for len(l.waiters) > 0 && l.mayHandOut(now) {
@@ -238,7 +241,8 @@ func (l *loop) mayHandOut(now time.Time) bool {
 	return !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused)
 }
 
-// hand gives an open visit to a waiter. False: it was taken back, and nothing may be handed out now.
+// hand gives an open visit to a waiter. False: it was taken back, and nothing may be handed out
+// now.
 func (l *loop) hand(now time.Time, v crawl.Visit, w waiter) bool {
 	h := l.held[v.Partition]
 	v.Epoch = h.epoch
@@ -272,7 +276,16 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 
 // send gives v to a waiter. False: the right to fetch it has just ended.
 func (l *loop) send(v crawl.Visit, h *holding, w waiter, page, over bool) bool {
-	f := &flight{id: v.ID, partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, retries: v.Retries, page: page}
+	f := &flight{
+		id:        v.ID,
+		partition: v.Partition,
+		host:      v.Host,
+		url:       v.Item.URL,
+		via:       v.Item.Via,
+		attempts:  v.Item.Attempts,
+		retries:   v.Retries,
+		page:      page,
+	}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
@@ -334,10 +347,14 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 		l.d.mu.Unlock()
 	}
 	l.strayEnded(now, f, r.Requested)
-	_, again := core.Again(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{Attempts: f.attempts}}, Retries: f.retries}, r.Kind)
+	_, again := core.Again(&crawl.Visit{
+		Lease:   crawl.Lease{Item: crawl.Item{Attempts: f.attempts}},
+		Retries: f.retries,
+	}, r.Kind)
 	again = again || l.core.Excused(id)
 	// A URL that is given up after an answer also counts as a page.
-	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
+	f.used = r.Kind == crawl.Fetched ||
+		!again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
 }
 
 // tellTaken lets the core know of a state of f's host that is being written, although the core was

@@ -22,7 +22,12 @@ type silentServers struct {
 
 func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	if time.Now().Before(s.until) {
-		return dnscache.Answer{}, &dnscache.Error{Host: host, Class: s.class, Reason: "silence", Since: s.since}
+		return dnscache.Answer{}, &dnscache.Error{
+			Host:   host,
+			Class:  s.class,
+			Reason: "silence",
+			Since:  s.since,
+		}
 	}
 	return s.fakeResolver.Lookup(ctx, host)
 }
@@ -57,7 +62,8 @@ func TestWithoutNameServers(t *testing.T) {
 				r.d.Hold(1, 7, time.Time{})
 				time.Sleep(min(c.outage, 24*time.Hour) - time.Second)
 				if failed, _ := r.disk.givenUp(); r.disk.left() != 12 || len(failed) != 0 || r.d.Stalled() {
-					t.Errorf("in the outage %d URLs are left, %v given up, stalled %v", r.disk.left(), failed, r.d.Stalled())
+					t.Errorf("in the outage %d URLs are left, %v given up, stalled %v", r.disk.left(), failed,
+						r.d.Stalled())
 				}
 				time.Sleep(time.Second + c.within)
 				lost := 0
@@ -84,7 +90,11 @@ func TestPauseKeepsHosts(t *testing.T) {
 		r := newRig(t)
 		r.options.Scheduler = core.Config{MaxActive: 20}
 		start := time.Now() // without addresses they wait, and would have to go for those on disk
-		r.options.Resolver = silentServers{class: dnscache.ErrOutage, since: start, until: start.Add(5 * time.Minute)}
+		r.options.Resolver = silentServers{
+			class: dnscache.ErrOutage,
+			since: start,
+			until: start.Add(5 * time.Minute),
+		}
 		for i := range 60 {
 			r.disk.add(1, crawl.Host(fmt.Sprintf("h%d.test", i)), 0, 3)
 		}

@@ -23,15 +23,24 @@ type Store interface {
 	// Load reads a host's state and up to n of its queued items.
 	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
 	// Host and Record read a host's state and what is known of a URL.
-	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	Host(
+		p crawl.Partition,
+		host crawl.Host,
+	) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, ok bool, err error)
 	// Waiting reads up to n entries of the wake index.
-	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
-	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake index.
+	Waiting(
+		p crawl.Partition,
+		from frontier.WakeCursor,
+		n int,
+	) ([]frontier.Wake, frontier.WakeCursor, error)
+	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake
+	// index.
 	Park(ctx context.Context, hosts []frontier.Parked) error
 	// Block writes until when a host is left alone, which Park does not change.
 	Block(ctx context.Context, p crawl.Partition, host crawl.Host, until time.Time) error
-	// SetDelay writes the least gap that a program outside wants for a host, which Park does not change.
+	// SetDelay writes the least gap that a program outside wants for a host, which Park does not
+	// change.
 	SetDelay(ctx context.Context, p crawl.Partition, host crawl.Host, d time.Duration) error
 	// FailHost gives up the queued URLs of a host, for reason, and counts them.
 	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
@@ -43,14 +52,15 @@ type Resolver interface {
 	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
 }
 
-// Turns knows whose turn it is, among all nodes, to request an address whose requests are spaced. Its
-// methods must not block; MayWrite is called by any goroutine, the others by the loop.
+// Turns knows whose turn it is, among all nodes, to request an address whose requests are spaced.
+// Its methods must not block; MayWrite is called by any goroutine, the others by the loop.
 type Turns interface {
 	// Turn reports whether this node may request ip, after wait. If not, it is asked for, and
 	// Dispatcher.TurnsCame follows. Idle ends the need for it.
 	Turn(ip netip.Addr) (wait time.Duration, ok bool)
 	Idle(ip netip.Addr)
-	// Begin says that a visit to ip was handed out, and End that its request has ended, if it made one.
+	// Begin says that a visit to ip was handed out, and End that its request has ended, if it made
+	// one.
 	Begin(ip netip.Addr)
 	End(ip netip.Addr, requested bool)
 	// MayWrite reports whether a request to ip may be written now.
@@ -74,8 +84,8 @@ type Options struct {
 	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
 	// It is called in every turn of the loop.
 	LookupRoom func() int
-	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is called in every turn
-	// of the loop.
+	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is
+	// called in every turn of the loop.
 	Fetchers func() int
 	// Settings returns the crawl's current rules, and Sites those for sites that go with them; nil:
 	// there are none. Sites returns the same table until one of both changes. They are called for

@@ -11,7 +11,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestReserve: what was reserved is held on disk until it is completed, and waits for another visit of its host that is being written.
+// TestReserve: what was reserved is held on disk until it is completed, and waits for another visit
+// of its host that is being written.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +36,8 @@ func TestReserve(t *testing.T) {
 		until := time.Now().Add(5 * time.Minute)
 		reserve := func(visits ...crawl.Visit) []bool {
 			t.Helper()
-			kept, err := r.d.Reserve(context.Background(), visits, func(*crawl.Visit) crawl.LeaseHold { return crawl.LeaseHold{Until: until, Lease: 5} })
+			kept, err := r.d.Reserve(context.Background(), visits,
+				func(*crawl.Visit) crawl.LeaseHold { return crawl.LeaseHold{Until: until, Lease: 5} })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,8 +87,9 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestAdopt: a process that takes the partition over opens a visit for a leased URL when its result comes, wherever the URL stands in its queue, once, and
-// not for another lease. The host is not requested before, and afterwards not before its gap.
+// TestAdopt: a process that takes the partition over opens a visit for a leased URL when its result
+// comes, wherever the URL stands in its queue, once, and not for another lease. The host is not
+// requested before, and afterwards not before its gap.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +100,10 @@ func TestAdopt(t *testing.T) {
 		const lease = 5
 		start := time.Now()
 		leased := r.disk.hosts["a.test"].items[30].URL
-		for name, until := range map[crawl.Host]time.Time{"a.test": start.Add(time.Minute), "b.test": start.Add(-time.Second)} {
+		for name, until := range map[crawl.Host]time.Time{
+			"a.test": start.Add(time.Minute),
+			"b.test": start.Add(-time.Second),
+		} {
 			h := r.disk.hosts[name]
 			h.state.HoldUntil, h.state.Lease = until, lease
 			h.place()

@@ -154,7 +154,11 @@ func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
 }
 
 // awaitQuiet waits for quiet, and cancels open fetches after the grace.
-func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-chan struct{}) error {
+func (d *Dispatcher) awaitQuiet(
+	ctx context.Context,
+	p crawl.Partition,
+	quiet <-chan struct{},
+) error {
 	grace := time.NewTimer(freezeGrace)
 	defer grace.Stop()
 	for {

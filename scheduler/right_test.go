@@ -49,18 +49,56 @@ func TestFloor(t *testing.T) {
 		again time.Duration // a second Hold, two seconds later, with this floor
 		want  time.Duration
 	}{
-		"ahead":                        {floor: 9 * time.Second, again: never, want: 10 * time.Second},
-		"far ahead":                    {floor: time.Minute, again: never, want: 61 * time.Second},
-		"just past":                    {floor: -500 * time.Millisecond, again: never, want: 500 * time.Millisecond},
-		"long past":                    {floor: -time.Hour, again: never, want: 0},
-		"with a Crawl-delay":           {floor: 9 * time.Second, state: crawl.HostState{CrawlDelay: 5 * time.Second}, again: never, want: 14 * time.Second},
-		"with a back-off":              {floor: 9 * time.Second, state: crawl.HostState{Backoff: 30 * time.Second}, again: never, want: 39 * time.Second},
-		"with a slow server":           {floor: 9 * time.Second, state: crawl.HostState{Latency: 4 * time.Second}, again: never, want: 17 * time.Second},
-		"below what the host asks for": {floor: 9 * time.Second, hold: 20 * time.Second, again: never, want: 20 * time.Second},
-		"a new host":                   {floor: 9 * time.Second, late: 3 * time.Second, again: never, want: 10 * time.Second},
-		"a new host, after the floor":  {floor: 9 * time.Second, late: 9500 * time.Millisecond, again: never, want: 10 * time.Second},
-		"raised while in memory":       {floor: 5 * time.Second, again: 9 * time.Second, want: 10 * time.Second},
-		"never lowered":                {floor: 9 * time.Second, again: time.Second, want: 10 * time.Second},
+		"ahead":     {floor: 9 * time.Second, again: never, want: 10 * time.Second},
+		"far ahead": {floor: time.Minute, again: never, want: 61 * time.Second},
+		"just past": {
+			floor: -500 * time.Millisecond,
+			again: never,
+			want:  500 * time.Millisecond,
+		},
+		"long past": {floor: -time.Hour, again: never, want: 0},
+		"with a Crawl-delay": {
+			floor: 9 * time.Second,
+			state: crawl.HostState{CrawlDelay: 5 * time.Second},
+			again: never,
+			want:  14 * time.Second,
+		},
+		"with a back-off": {
+			floor: 9 * time.Second,
+			state: crawl.HostState{Backoff: 30 * time.Second},
+			again: never,
+			want:  39 * time.Second,
+		},
+		"with a slow server": {
+			floor: 9 * time.Second,
+			state: crawl.HostState{Latency: 4 * time.Second},
+			again: never,
+			want:  17 * time.Second,
+		},
+		"below what the host asks for": {
+			floor: 9 * time.Second,
+			hold:  20 * time.Second,
+			again: never,
+			want:  20 * time.Second,
+		},
+		"a new host": {
+			floor: 9 * time.Second,
+			late:  3 * time.Second,
+			again: never,
+			want:  10 * time.Second,
+		},
+		"a new host, after the floor": {
+			floor: 9 * time.Second,
+			late:  9500 * time.Millisecond,
+			again: never,
+			want:  10 * time.Second,
+		},
+		"raised while in memory": {
+			floor: 5 * time.Second,
+			again: 9 * time.Second,
+			want:  10 * time.Second,
+		},
+		"never lowered": {floor: 9 * time.Second, again: time.Second, want: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +205,8 @@ func TestDrop(t *testing.T) {
 		for _, v := range visits {
 			ended := v.Partition == 1
 			visit, _ := r.d.Context(v)
-			if cause := context.Cause(visit); errors.Is(cause, errTakenBack) != ended || r.d.MayRequest(v) == ended {
+			if cause := context.Cause(visit); errors.Is(cause, errTakenBack) != ended ||
+				r.d.MayRequest(v) == ended {
 				t.Errorf("%s after Drop(1): cause %v, may request %v", v.Host, cause, r.d.MayRequest(v))
 			}
 		}
@@ -219,11 +258,22 @@ func TestDropAndHold(t *testing.T) {
 		requested bool
 		want      time.Duration // from the stray's end
 	}{
-		"moved back":        {delay: 5 * time.Second, requested: true, want: 5 * time.Second},
-		"promoted":          {delay: 5 * time.Second, floor: -time.Second, requested: true, want: 5 * time.Second},
-		"no request made":   {delay: 5 * time.Second, floor: -time.Second, want: 3 * time.Second}, // from the Drop, 2 s before
-		"no delay":          {requested: true, want: 0},
-		"a fence after all": {delay: 5 * time.Second, floor: 9 * time.Second, requested: true, want: 12 * time.Second},
+		"moved back": {delay: 5 * time.Second, requested: true, want: 5 * time.Second},
+		"promoted": {
+			delay:     5 * time.Second,
+			floor:     -time.Second,
+			requested: true,
+			want:      5 * time.Second,
+		},
+		// from the Drop, 2 s before
+		"no request made": {delay: 5 * time.Second, floor: -time.Second, want: 3 * time.Second},
+		"no delay":        {requested: true, want: 0},
+		"a fence after all": {
+			delay:     5 * time.Second,
+			floor:     9 * time.Second,
+			requested: true,
+			want:      12 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -287,7 +337,8 @@ func TestDropInTime(t *testing.T) {
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(time.Minute)
 		if r.web.robotsFetched() != 1 || r.web.pages() != 0 || permits.Load() != 0 {
-			t.Errorf("%d robots.txt, %d pages, %d permits; want 1, 0 and 0", r.web.robotsFetched(), r.web.pages(), permits.Load())
+			t.Errorf("%d robots.txt, %d pages, %d permits; want 1, 0 and 0", r.web.robotsFetched(),
+				r.web.pages(), permits.Load())
 		}
 		r.d.Hold(1, 7, time.Time{})
 		r.d.Drop(1)
@@ -320,7 +371,8 @@ func TestEndAll(t *testing.T) {
 			}
 			from := time.Now()
 			open.Add(1)
-			if sleep(ctx, time.Hour) || !errors.Is(context.Cause(ctx), over) || !errors.Is(context.Cause(ctx), errTakenBack) {
+			if sleep(ctx, time.Hour) || !errors.Is(context.Cause(ctx), over) ||
+				!errors.Is(context.Cause(ctx), errTakenBack) {
 				t.Errorf("the fetch ended with %v", context.Cause(ctx))
 			}
 			aborted.Add(1)
@@ -343,7 +395,8 @@ func TestEndAll(t *testing.T) {
 		r.disk.add(1, "new.test", 0, 1)
 		time.Sleep(time.Minute)
 		if r.d.Busy() != 0 || r.disk.left() != 7 {
-			t.Errorf("busy %d, %d URLs left: something was fetched after the lease", r.d.Busy(), r.disk.left())
+			t.Errorf("busy %d, %d URLs left: something was fetched after the lease", r.d.Busy(),
+				r.disk.left())
 		}
 		r.d.Wake()
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
@@ -386,11 +439,15 @@ func TestMayRequest(t *testing.T) {
 		change func(r *rig, v crawl.Visit, lease *atomic.Bool)
 		want   bool
 	}{
-		"open":           {func(*rig, crawl.Visit, *atomic.Bool) {}, true},
-		"without lease":  {func(_ *rig, _ crawl.Visit, lease *atomic.Bool) { lease.Store(false) }, false},
-		"lease ended":    {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack) }, false},
-		"ended and back": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack); r.d.Wake() }, false},
-		"dropped":        {func(r *rig, v crawl.Visit, _ *atomic.Bool) { r.d.Drop(v.Partition) }, false},
+		"open":          {func(*rig, crawl.Visit, *atomic.Bool) {}, true},
+		"without lease": {func(_ *rig, _ crawl.Visit, lease *atomic.Bool) { lease.Store(false) }, false},
+		"lease ended": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack) },
+			false},
+		"ended and back": {
+			func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack); r.d.Wake() },
+			false,
+		},
+		"dropped": {func(r *rig, v crawl.Visit, _ *atomic.Bool) { r.d.Drop(v.Partition) }, false},
 		"dropped and back": {func(r *rig, v crawl.Visit, _ *atomic.Bool) {
 			r.d.Drop(v.Partition)
 			r.d.Hold(v.Partition, 7, time.Time{})
@@ -462,7 +519,11 @@ func TestFreezeIdle(t *testing.T) {
 // many of them.
 func BenchmarkFreezeIdle(b *testing.B) {
 	settings := &crawl.Settings{}
-	d := New(Options{Store: newFakeDisk(), Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return settings }})
+	d := New(Options{
+		Store:    newFakeDisk(),
+		Resolver: fakeResolver{},
+		Settings: func() *crawl.Settings { return settings },
+	})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -54,7 +54,11 @@ type robotsFetches struct {
 }
 
 // ask returns the answer for u, or starts its fetch. begun says that the loop must check the table.
-func (e *robotsFetches) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl.RobotsAnswer, begun bool) {
+func (e *robotsFetches) ask(
+	p crawl.Partition,
+	u urlnorm.URL,
+	now time.Time,
+) (a *crawl.RobotsAnswer, begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.byURL[u]
@@ -63,12 +67,18 @@ func (e *robotsFetches) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a 
 		r = nil
 	}
 	if r == nil {
-		r = &robotsFetch{partition: p, host: crawl.Host(u.Host()), domain: shares.Domain(u.Host()), url: u}
+		r = &robotsFetch{
+			partition: p,
+			host:      crawl.Host(u.Host()),
+			domain:    shares.Domain(u.Host()),
+			url:       u,
+		}
 		if !e.roomLocked(now, r) {
 			return nil, false
 		}
 		if e.byURL == nil {
-			e.byURL, e.byHost, e.byDomain = make(map[urlnorm.URL]*robotsFetch), make(map[crawl.Host]int), make(map[string]int)
+			e.byURL, e.byHost, e.byDomain = make(map[urlnorm.URL]*robotsFetch), make(map[crawl.Host]int),
+				make(map[string]int)
 		}
 		e.byURL[u] = r
 		e.byHost[r.host]++
@@ -220,7 +230,8 @@ func (e *robotsFetches) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, 
 func (e *robotsFetches) dropLargestLocked(keep *robotsFetch) {
 	var largest *robotsFetch
 	for _, r := range e.byURL {
-		if r != keep && r.answer != nil && (largest == nil || len(r.answer.Body) > len(largest.answer.Body)) {
+		if r != keep && r.answer != nil &&
+			(largest == nil || len(r.answer.Body) > len(largest.answer.Body)) {
 			largest = r
 		}
 	}

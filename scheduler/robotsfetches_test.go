@@ -58,7 +58,8 @@ func TestRobotsFetchesWaitTheirTurn(t *testing.T) {
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(5 * time.Second)
-		urls := []urlnorm.URL{robotsURL(t, "http://busy0.test/a.txt"), robotsURL(t, "http://busy0.test/b.txt"),
+		urls := []urlnorm.URL{robotsURL(t, "http://busy0.test/a.txt"),
+			robotsURL(t, "http://busy0.test/b.txt"),
 			robotsURL(t, "http://busy4.test/a.txt"), robotsURL(t, "https://unknown.test/robots.txt")}
 		start := time.Now()
 		for _, u := range urls {
@@ -118,7 +119,9 @@ func TestRobotsFetchesOutliveAHandOver(t *testing.T) {
 func TestRobotsFetchesAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	url := func(i int) urlnorm.URL { return robotsURL(t, fmt.Sprintf("http://h%d.test/robots.txt", i)) }
+	url := func(i int) urlnorm.URL {
+		return robotsURL(t, fmt.Sprintf("http://h%d.test/robots.txt", i))
+	}
 	var e robotsFetches
 	for i := range 2 * maxRobotsFetches {
 		if a, begun := e.ask(1, url(i), now); a != nil || begun != (i < maxRobotsFetches) {
@@ -145,7 +148,8 @@ func TestRobotsFetchesAreBounded(t *testing.T) {
 		if !e.Begin(url(i), uint64(i+1)) {
 			t.Fatalf("%d cannot begin", i)
 		}
-		e.end(uint64(i+1), url(i), &crawl.RobotsAnswer{Status: 200, Body: make([]byte, 500<<10)}, now.Add(time.Duration(i)))
+		e.end(uint64(i+1), url(i), &crawl.RobotsAnswer{Status: 200, Body: make([]byte, 500<<10)},
+			now.Add(time.Duration(i)))
 		if a, _ := e.ask(1, url(i), now); a == nil {
 			t.Fatalf("answer %d is not there", i)
 		}
@@ -182,7 +186,8 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 		t.Error("the answer is in the way")
 	}
 	now = now.Add(robotsPatience + time.Second)
-	if _, begun := e.ask(1, url(101), now); !begun || len(e.byURL) != 2 || e.byHost["slow.test"] != 1 || e.byHost["a.test"] != 1 {
+	if _, begun := e.ask(1, url(101), now); !begun || len(e.byURL) != 2 ||
+		e.byHost["slow.test"] != 1 || e.byHost["a.test"] != 1 {
 		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
 	// A check for one host does not hide the files of others.
@@ -225,7 +230,14 @@ func TestRobotsFetchOfAWaiterWhoLeft(t *testing.T) {
 // TestRobotsFetchAnswersAge keeps failures only briefly.
 func TestRobotsFetchAnswersAge(t *testing.T) {
 	t.Parallel()
-	for status, life := range map[int]time.Duration{200: robotsLife, 404: robotsLife, 301: robotsLife, 0: robotsFailedLife, 503: robotsFailedLife, 429: robotsFailedLife} {
+	for status, life := range map[int]time.Duration{
+		200: robotsLife,
+		404: robotsLife,
+		301: robotsLife,
+		0:   robotsFailedLife,
+		503: robotsFailedLife,
+		429: robotsFailedLife,
+	} {
 		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 		var e robotsFetches
 		u := robotsURL(t, "http://a.test/robots.txt")

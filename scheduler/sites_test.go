@@ -210,7 +210,8 @@ func TestPauseAfterURL(t *testing.T) {
 		}
 		r.gaps("h.test", func(gap time.Duration, a, _ request) {
 			want := 2 * time.Second
-			if strings.HasPrefix(a.path, "/slow") || a.path == "/robots.txt" && r.of("h.test")[1].path == "/slow/1" {
+			if strings.HasPrefix(a.path, "/slow") ||
+				a.path == "/robots.txt" && r.of("h.test")[1].path == "/slow/1" {
 				want = 20 * time.Second
 			}
 			if gap < want || gap > want+100*time.Millisecond {
@@ -234,17 +235,40 @@ func TestPauseAfterURLChanges(t *testing.T) {
 		active   int
 		want     time.Duration // from the end of the request for /slow to the next
 	}{
-		"shorter":                   {after: slow("3s"), want: 53 * time.Second},
-		"shorter, on disk":          {after: slow("3s"), active: 4, want: 53 * time.Second},
-		"gone":                      {after: "", want: 51 * time.Second},
-		"gone, on disk":             {after: "", active: 4, want: 51 * time.Second},
-		"longer":                    {after: slow("400s"), want: 450 * time.Second},
-		"of another host":           {after: slow("100s") + "- match: host:x.test\n  delay: 9s\n", want: 100 * time.Second},
-		"of another host, on disk":  {after: slow("100s") + "- match: host:x.test\n  delay: 10ms\n", active: 4, want: 100 * time.Second},
-		"shorter, of the crawl":     {after: slow("100s"), settings: func(s *crawl.Settings) { s.Delay = 10 * time.Millisecond }, want: 100 * time.Second},
-		"of the addresses":          {after: slow("100s"), settings: func(s *crawl.Settings) { d := time.Duration(0); s.IPDelay = &d }, want: 150 * time.Second},
-		"of the addresses, on disk": {after: slow("100s"), settings: func(s *crawl.Settings) { d := time.Duration(0); s.IPDelay = &d }, active: 4, want: 100 * time.Second},
-		"of the host, and the same": {after: "- match: host:h.test\n  delay: 500ms\n" + slow("100s"), want: 100 * time.Second},
+		"shorter":          {after: slow("3s"), want: 53 * time.Second},
+		"shorter, on disk": {after: slow("3s"), active: 4, want: 53 * time.Second},
+		"gone":             {after: "", want: 51 * time.Second},
+		"gone, on disk":    {after: "", active: 4, want: 51 * time.Second},
+		"longer":           {after: slow("400s"), want: 450 * time.Second},
+		"of another host": {
+			after: slow("100s") + "- match: host:x.test\n  delay: 9s\n",
+			want:  100 * time.Second,
+		},
+		"of another host, on disk": {
+			after:  slow("100s") + "- match: host:x.test\n  delay: 10ms\n",
+			active: 4,
+			want:   100 * time.Second,
+		},
+		"shorter, of the crawl": {
+			after:    slow("100s"),
+			settings: func(s *crawl.Settings) { s.Delay = 10 * time.Millisecond },
+			want:     100 * time.Second,
+		},
+		"of the addresses": {
+			after:    slow("100s"),
+			settings: func(s *crawl.Settings) { d := time.Duration(0); s.IPDelay = &d },
+			want:     150 * time.Second,
+		},
+		"of the addresses, on disk": {
+			after:    slow("100s"),
+			settings: func(s *crawl.Settings) { d := time.Duration(0); s.IPDelay = &d },
+			active:   4,
+			want:     100 * time.Second,
+		},
+		"of the host, and the same": {
+			after: "- match: host:h.test\n  delay: 500ms\n" + slow("100s"),
+			want:  100 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +297,9 @@ func TestPauseAfterURLChanges(t *testing.T) {
 				end := at("/slow").end
 				time.Sleep(time.Until(end.Add(50 * time.Second)))
 				var inMemory bool
-				if err := r.d.call(t.Context(), func(time.Time) { inMemory = r.d.loop.core.Has("h.test") }); err != nil {
+				if err := r.d.call(t.Context(), func(time.Time) {
+					inMemory = r.d.loop.core.Has("h.test")
+				}); err != nil {
 					t.Fatal(err)
 				}
 				if inMemory != (c.active == 0) {
@@ -332,14 +358,20 @@ func TestSiteRetriesAndPages(t *testing.T) {
 		r.d.Hold(0, 7, time.Time{})
 		r.until("all are done", func() bool { return r.disk.left() == 0 })
 		// With robots.txt of each host.
-		for host, want := range map[crawl.Host]int{"often.test": 6, "once.test": 3, "few.test": 5, "many.test": 4} {
+		for host, want := range map[crawl.Host]int{
+			"often.test": 6,
+			"once.test":  3,
+			"few.test":   5,
+			"many.test":  4,
+		} {
 			if n := len(r.of(host)); n != want {
 				t.Errorf("%s was requested %d times, want %d: %v", host, n, want, r.of(host))
 			}
 		}
 		few, _ := refused.Load(crawl.Host("few.test"))
 		many, _ := refused.Load(crawl.Host("many.test"))
-		if !strings.Contains(fmt.Sprint(few), "rule") || !strings.Contains(fmt.Sprint(many), "--max-pages-per-host") {
+		if !strings.Contains(fmt.Sprint(few), "rule") ||
+			!strings.Contains(fmt.Sprint(many), "--max-pages-per-host") {
 			t.Errorf("refused for %v and %v", few, many)
 		}
 	})
@@ -402,7 +434,8 @@ func TestManySiteChanges(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		follow(delay("a.test", 30*time.Second))
-		if at := l.acquired(h, "a.test"); !at.Equal(first) || !l.acquired(h, "b.test").IsZero() || h.earlySites == 0 {
+		if at := l.acquired(h, "a.test"); !at.Equal(first) || !l.acquired(h, "b.test").IsZero() ||
+			h.earlySites == 0 {
 			t.Errorf("a.test waits from %v, b.test from %v", at, l.acquired(h, "b.test"))
 		}
 		for i := range changesKept {
@@ -459,11 +492,13 @@ func TestCrawlDelayBesideSites(t *testing.T) {
 		}
 		at := change(func(s *crawl.Settings) { s.Delay = 9 * time.Second })
 		if !l.acquired(h, "own.test").IsZero() || !l.acquired(h, "other.test").Equal(at) {
-			t.Errorf("own.test waits from %v, other.test from %v", l.acquired(h, "own.test"), l.acquired(h, "other.test"))
+			t.Errorf("own.test waits from %v, other.test from %v", l.acquired(h, "own.test"),
+				l.acquired(h, "other.test"))
 		}
 		change(func(s *crawl.Settings) { s.Delay = 8 * time.Second })
 		if l.shorter("own.test") || !l.shorter("other.test") {
-			t.Errorf("own.test waits for less: %v, other.test: %v", l.shorter("own.test"), l.shorter("other.test"))
+			t.Errorf("own.test waits for less: %v, other.test: %v", l.shorter("own.test"),
+				l.shorter("other.test"))
 		}
 		at = change(func(s *crawl.Settings) { d := time.Minute; s.IPDelay = &d })
 		if !l.acquired(h, "own.test").Equal(at) {

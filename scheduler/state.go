@@ -71,8 +71,8 @@ func (d *Dispatcher) excused(id uint64) bool {
 	return excused || err != nil // the loop has ended: the next start will retry
 }
 
-// Unreachable notes why v's host could not be reached, or that it asks for fewer requests. It is called before Completed. When the host
-// is given up, its URLs' records contain the reason.
+// Unreachable notes why v's host could not be reached, or that it asks for fewer requests. It is
+// called before Completed. When the host is given up, its URLs' records contain the reason.
 func (d *Dispatcher) Unreachable(v crawl.Visit, why crawl.HostFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +90,9 @@ func deathReason(now time.Time, s *crawl.HostState, cause string) string {
 		if cause != "" {
 			cause = " (" + cause + ")"
 		}
-		return fmt.Sprintf("host_dead: it asks to be left alone until %s, and nothing else is left to fetch%s", wait.UTC().Format(time.RFC3339), cause)
+		return fmt.Sprintf(
+			"host_dead: it asks to be left alone until %s, and nothing else is left to fetch%s",
+			wait.UTC().Format(time.RFC3339), cause)
 	case cause != "":
 		return "host_dead: " + cause
 	}

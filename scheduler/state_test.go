@@ -19,7 +19,11 @@ func TestHostState(t *testing.T) {
 		r.start(0)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
-		robots := &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsAllowAll, Expires: time.Now().Add(time.Hour)}
+		robots := &crawl.Robots{
+			Origin:  "http://a.test",
+			Verdict: crawl.RobotsAllowAll,
+			Expires: time.Now().Add(time.Hour),
+		}
 		get := func() crawl.Visit {
 			t.Helper()
 			v, err := r.d.Next(context.Background())
@@ -84,7 +88,11 @@ func TestPagesOfTheState(t *testing.T) {
 			answer := crawl.Response{Kind: crawl.Fetched, Requested: true}
 			if v.Robots == nil {
 				answer = crawl.Response{Kind: crawl.RobotsFetched, Requested: true,
-					Robots: &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsAllowAll, Expires: time.Now().Add(time.Hour)}}
+					Robots: &crawl.Robots{
+						Origin:  "http://a.test",
+						Verdict: crawl.RobotsAllowAll,
+						Expires: time.Now().Add(time.Hour),
+					}}
 			}
 			r.d.Release(v, answer)
 			synctest.Wait()
@@ -178,7 +186,9 @@ func TestOutage(t *testing.T) {
 		r.d.Hold(1, 7, time.Time{})
 		r.until("other.test", func() bool { return r.disk.of("other.test") == 0 })
 		if since := time.Until(back); since < 5*time.Minute {
-			t.Errorf("the bad page was given up %v before the other host came back, want it after its four tries", since)
+			t.Errorf(
+				"the bad page was given up %v before the other host came back, want it after its four tries",
+				since)
 		}
 		r.until("the end", func() bool { return r.disk.left() == 0 && r.d.Busy() == 0 })
 		if got := r.web.pages(); got != 17 {
@@ -206,7 +216,10 @@ func TestLastFailure(t *testing.T) {
 			}
 			return why != nil
 		})
-		if want := (crawl.HostFailure{Category: "connect", Reason: "no way to nowhere.test"}); *why != want {
+		if want := (crawl.HostFailure{
+			Category: "connect",
+			Reason:   "no way to nowhere.test",
+		}); *why != want {
 			t.Errorf("%+v, want %+v", *why, want)
 		}
 		if why, err := r.d.LastFailure(t.Context(), "good.test"); why != nil || err != nil {

@@ -72,8 +72,8 @@ func (f *fakeTurns) set(mine bool) {
 	}
 }
 
-// Hosts of one address are asked only in this node's turns. All of them are, in the end, and each visit is
-// told to whom keeps the turns.
+// Hosts of one address are asked only in this node's turns. All of them are, in the end, and each
+// visit is told to whom keeps the turns.
 func TestTurnsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,8 @@ func TestTurnsOfAnAddress(t *testing.T) {
 		}
 		r.end()
 		if turns.open != 0 || turns.ended < 30 || turns.writes < 30 {
-			t.Errorf("%d visits are open, %d have ended, %d requests were made", turns.open, turns.ended, turns.writes)
+			t.Errorf("%d visits are open, %d have ended, %d requests were made", turns.open, turns.ended,
+				turns.writes)
 		}
 	})
 }

@@ -26,7 +26,11 @@ type Wishes interface {
 }
 
 // NextWished is Next for a host of Wishes.
-func (d *Dispatcher) NextWished(ctx context.Context) (crawl.Visit, error) { return d.next(ctx, true) }
+func (d *Dispatcher) NextWished(
+	ctx context.Context,
+) (crawl.Visit, error) {
+	return d.next(ctx, true)
+}
 
 // line puts a waiter into its line.
 func (l *loop) line(wished bool, w waiter) {
@@ -70,7 +74,8 @@ func (l *loop) loadWished() {
 	}
 	for _, wish := range l.d.o.Wishes.Wanted() {
 		h := l.held[wish.Partition]
-		if _, loading := l.loading[wish.Host]; wish.Guest || h == nil || h.frozen || loading || l.core.Has(wish.Host) || l.leaving[wish.Host] || l.room() <= 0 {
+		if _, loading := l.loading[wish.Host]; wish.Guest || h == nil || h.frozen || loading ||
+			l.core.Has(wish.Host) || l.leaving[wish.Host] || l.room() <= 0 {
 			continue
 		}
 		l.load(h, wish.Host)

@@ -98,7 +98,11 @@ func TestWishes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		w := &wishing{guests: map[crawl.Host]Errand{}, begun: map[crawl.Host]uint64{}, own: map[crawl.Host]crawl.Partition{}}
+		w := &wishing{
+			guests: map[crawl.Host]Errand{},
+			begun:  map[crawl.Host]uint64{},
+			own:    map[crawl.Host]crawl.Partition{},
+		}
 		r.options.Wishes = w
 		r.settings.Delay = 2 * time.Second
 		r.disk.add(3, "a.test", 0, 5)

@@ -18,7 +18,8 @@ type cursor struct {
 	Position texts.Position `json:"position"`
 	// Changes is the partition's count of changes up to which all are in the index.
 	Changes int64 `json:"changes"`
-	// Again says that the partition is read once more from the start, for other rules; what is in the index stays good.
+	// Again says that the partition is read once more from the start, for other rules; what is in the
+	// index stays good.
 	Again bool `json:"again,omitempty"`
 	// Scored is how many documents the partition had when all were last read for their importance.
 	Scored int64 `json:"scored,omitempty"`

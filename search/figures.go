@@ -24,12 +24,16 @@ func (x *Indexer) observe(took time.Duration) {
 	}
 }
 
-// Block is what this node says of its index; nil while it is off. Documents are those of the partitions that it holds, so
-// the sum over the nodes counts each once; Bytes and Waiting are of its copies too.
+// Block is what this node says of its index; nil while it is off. Documents are those of the
+// partitions that it holds, so the sum over the nodes counts each once; Bytes and Waiting are of
+// its copies too.
 func (x *Indexer) Block() *crawl.IndexBlock {
 	x.mu.Lock()
 	index, on := x.index, x.on
-	b := &crawl.IndexBlock{Queries: x.times.questions, Buckets: append([]int64(nil), x.times.buckets[:]...)}
+	b := &crawl.IndexBlock{
+		Queries: x.times.questions,
+		Buckets: append([]int64(nil), x.times.buckets[:]...),
+	}
 	behind := x.behind
 	x.mu.Unlock()
 	if index == nil || !on {
@@ -66,7 +70,8 @@ func (x *Indexer) Block() *crawl.IndexBlock {
 	return b
 }
 
-// read is the count of changes of a partition up to which all are in the index; 0: nothing of this copy is.
+// read is the count of changes of a partition up to which all are in the index; 0: nothing of this
+// copy is.
 func (x *Indexer) read(m *frontier.Meta) int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -81,5 +86,6 @@ func (x *Indexer) rescores(m *frontier.Meta) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.cursors.Partitions[m.Partition]
-	return c != nil && c.Position.Generation == m.Generation && (c.Again || c.outgrown(m.Counters.Texts))
+	return c != nil && c.Position.Generation == m.Generation &&
+		(c.Again || c.outgrown(m.Counters.Texts))
 }

@@ -38,7 +38,16 @@ type gather struct {
 }
 
 func newGather(x *Indexer, late *lateNodes, failed map[crawl.NodeID]bool) *gather {
-	return &gather{x: x, late: late, failed: failed, broken: map[crawl.NodeID]bool{}, waited: map[crawl.NodeID]bool{}, found: map[string]crawl.NodeID{}, coveredBy: map[crawl.NodeID]int64{}, documentsBy: map[crawl.NodeID]int64{}}
+	return &gather{
+		x:           x,
+		late:        late,
+		failed:      failed,
+		broken:      map[crawl.NodeID]bool{},
+		waited:      map[crawl.NodeID]bool{},
+		found:       map[string]crawl.NodeID{},
+		coveredBy:   map[crawl.NodeID]int64{},
+		documentsBy: map[crawl.NodeID]int64{},
+	}
 }
 
 // candidate is the first node that has a partition and was not tried for it. A node that was late
@@ -91,7 +100,8 @@ func times(tried []crawl.NodeID, id crawl.NodeID) (n int) {
 func (g *gather) Statistics(ctx context.Context, q index.Question) (index.Statistics, error) {
 	var sum index.Statistics
 	if g.shares != nil {
-		for _, a := range g.ask(ctx, g.shares, call{Step: stepStatistics, Plan: index.Plan{Question: q}}) {
+		for _, a := range g.ask(ctx, g.shares,
+			call{Step: stepStatistics, Plan: index.Plan{Question: q}}) {
 			if a.Err == nil && a.Value.Statistics != nil {
 				sum.Add(*a.Value.Statistics)
 			}
@@ -196,7 +206,11 @@ func (g *gather) judge(id crawl.NodeID, s *still) {
 }
 
 // Show asks the nodes that have found the URLs.
-func (g *gather) Show(ctx context.Context, p index.Plan, urls []string) (results []index.Result, err error) {
+func (g *gather) Show(
+	ctx context.Context,
+	p index.Plan,
+	urls []string,
+) (results []index.Result, err error) {
 	of := map[crawl.NodeID][]string{}
 	shares := map[crawl.NodeID][]uint32{}
 	for _, u := range urls {
@@ -204,7 +218,8 @@ func (g *gather) Show(ctx context.Context, p index.Plan, urls []string) (results
 		of[id] = append(of[id], u)
 		shares[id] = g.shares[id]
 	}
-	for _, a := range g.askEach(ctx, shares, func(id crawl.NodeID) call { return call{Step: stepShow, Plan: p, URLs: of[id]} }) {
+	for _, a := range g.askEach(ctx, shares,
+		func(id crawl.NodeID) call { return call{Step: stepShow, Plan: p, URLs: of[id]} }) {
 		if a.Err == nil {
 			results = append(results, a.Value.Results...)
 		}
@@ -212,12 +227,20 @@ func (g *gather) Show(ctx context.Context, p index.Plan, urls []string) (results
 	return results, ctx.Err()
 }
 
-func (g *gather) ask(ctx context.Context, shares map[crawl.NodeID][]uint32, c call) []fanout.Answer[crawl.NodeID, *reply] {
+func (g *gather) ask(
+	ctx context.Context,
+	shares map[crawl.NodeID][]uint32,
+	c call,
+) []fanout.Answer[crawl.NodeID, *reply] {
 	return g.askEach(ctx, shares, func(crawl.NodeID) call { return c })
 }
 
 // askEach calls the nodes, each for its share, and notes who has failed.
-func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, c func(crawl.NodeID) call) []fanout.Answer[crawl.NodeID, *reply] {
+func (g *gather) askEach(
+	ctx context.Context,
+	shares map[crawl.NodeID][]uint32,
+	c func(crawl.NodeID) call,
+) []fanout.Answer[crawl.NodeID, *reply] {
 	var nodes []crawl.NodeID
 	for id, share := range shares {
 		if len(share) > 0 && !g.broken[id] {
@@ -248,7 +271,10 @@ func (g *gather) askEach(ctx context.Context, shares map[crawl.NodeID][]uint32, 
 }
 
 // wait starts to wait for nodes. hanging are those that are not waited for as long as others.
-func (g *gather) wait(ctx context.Context, nodes []crawl.NodeID) (asking context.Context, p *patience, hanging map[crawl.NodeID]bool) {
+func (g *gather) wait(
+	ctx context.Context,
+	nodes []crawl.NodeID,
+) (asking context.Context, p *patience, hanging map[crawl.NodeID]bool) {
 	if !g.lastChance() {
 		asking, p = newPatience(ctx, len(nodes))
 		return asking, p, nil

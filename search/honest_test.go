@@ -17,7 +17,8 @@ func (n *testNode) own(p crawl.Partition, change func(*frontier.Meta)) {
 	n.store.metas[p] = &m
 }
 
-// TestACopyThatIsBehind: a copy lacks what its holder has, which has failed. The answer does not say that it is whole.
+// TestACopyThatIsBehind: a copy lacks what its holder has, which has failed. The answer does not
+// say that it is whole.
 func TestACopyThatIsBehind(t *testing.T) {
 	t.Parallel()
 	nodes, dead := threeNodes(t, func(context.Context) error { return errors.New("it is dead") })
@@ -39,8 +40,9 @@ func TestACopyThatIsBehind(t *testing.T) {
 	}
 }
 
-// TestACopyThatIsReplaced: between its statistics and its answer a node gets another copy of a partition, and takes the documents
-// of the one before out of its index. The question is asked again, and its answer says what is missing until the copy is read.
+// TestACopyThatIsReplaced: between its statistics and its answer a node gets another copy of a
+// partition, and takes the documents of the one before out of its index. The question is asked
+// again, and its answer says what is missing until the copy is read.
 func TestACopyThatIsReplaced(t *testing.T) {
 	t.Parallel()
 	nodes, _ := threeNodes(t, nil)

@@ -13,11 +13,13 @@ import (
 )
 
 const (
-	// roundEvery is the pause between rounds when all is in the index, retryEvery the one after an error.
+	// roundEvery is the pause between rounds when all is in the index, retryEvery the one after an
+	// error.
 	roundEvery = time.Second
 	retryEvery = 5 * time.Second
-	// share is the part of the processors that the index takes while much waits, one of them at the most: the crawl
-	// comes first, and what waits is safe. mostRest bounds the pauses by which it is kept.
+	// share is the part of the processors that the index takes while much waits, one of them at the
+	// most: the crawl comes first, and what waits is safe. mostRest bounds the pauses by which it is
+	// kept.
 	share    = 0.125
 	mostRest = 20 * time.Second
 	// roundDocuments and roundBytes of text bound what a round holds in memory.
@@ -59,7 +61,11 @@ func New(o Options) *Indexer {
 	if o.Open == nil {
 		o.Open = func(dir string) (Index, bool, error) { return OpenSearch(dir, o.Log) }
 	}
-	return &Indexer{o: o, slots: make(chan struct{}, servedAtOnce), cursors: cursors{Partitions: map[crawl.Partition]*cursor{}}}
+	return &Indexer{
+		o:       o,
+		slots:   make(chan struct{}, servedAtOnce),
+		cursors: cursors{Partitions: map[crawl.Partition]*cursor{}},
+	}
 }
 
 // On reports whether this node answers questions.
@@ -86,8 +92,8 @@ func (x *Indexer) ended(err error) {
 	x.fails = err
 }
 
-// Run keeps the index up to date until ctx ends, then closes it. An index that cannot be written delays no crawl: it is
-// tried again, and the status says how far it is behind.
+// Run keeps the index up to date until ctx ends, then closes it. An index that cannot be written
+// delays no crawl: it is tried again, and the status says how far it is behind.
 func (x *Indexer) Run(ctx context.Context) error {
 	defer x.close()
 	timer := time.NewTimer(0)
@@ -114,7 +120,8 @@ func (x *Indexer) Run(ctx context.Context) error {
 	}
 }
 
-// rest is the pause after a round that took so long, by which the index keeps to its share of the processors.
+// rest is the pause after a round that took so long, by which the index keeps to its share of the
+// processors.
 func rest(took time.Duration, processors int) time.Duration {
 	busy := min(share*float64(processors), 1)
 	return min(max(time.Duration(float64(took)*(1/busy-1)), 0), mostRest)

@@ -33,7 +33,10 @@ func (s *fakeStore) Account(_ crawl.Partition, u urlnorm.URL) (a opic.Account, o
 }
 
 func newStore() *fakeStore {
-	return &fakeStore{metas: map[crawl.Partition]*frontier.Meta{}, changes: map[crawl.Partition][]texts.Change{}}
+	return &fakeStore{
+		metas:   map[crawl.Partition]*frontier.Meta{},
+		changes: map[crawl.Partition][]texts.Change{},
+	}
 }
 
 func (s *fakeStore) Walk(visit func(*frontier.Meta) bool) {
@@ -51,7 +54,11 @@ func (s *fakeStore) Meta(p crawl.Partition) (m frontier.Meta, ok bool) {
 	return *s.metas[p], true
 }
 
-func (s *fakeStore) TextChanges(p crawl.Partition, after texts.Position, visit func(texts.Change) bool) (texts.Position, bool, error) {
+func (s *fakeStore) TextChanges(
+	p crawl.Partition,
+	after texts.Position,
+	visit func(texts.Change) bool,
+) (texts.Position, bool, error) {
 	if s.metas[p].Generation != after.Generation {
 		return after, false, texts.ErrOtherCopy
 	}
@@ -64,7 +71,8 @@ func (s *fakeStore) TextChanges(p crawl.Partition, after texts.Position, visit f
 	return after, true, nil
 }
 
-// put stores the document of a URL, or with an empty title that it has none. The entry of before is gone, as in the frontier.
+// put stores the document of a URL, or with an empty title that it has none. The entry of before is
+// gone, as in the frontier.
 func (s *fakeStore) put(t *testing.T, p crawl.Partition, url, title string) {
 	t.Helper()
 	if s.metas[p] == nil {
@@ -85,8 +93,12 @@ func (s *fakeStore) put(t *testing.T, p crawl.Partition, url, title string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Document = new(Maker).Document(&pipeline.Indexed{Visit: &crawl.Visit{Lease: crawl.Lease{Partition: p, Item: crawl.Item{URL: u}}}, Outcome: &crawl.Outcome{FetchedAt: day},
-			Body: []byte("<title>" + title + "</title><p>" + strings.Repeat("some words of a page that is long enough to be kept ", 5) + title), ContentType: "text/html"})
+		c.Document = new(Maker).Document(&pipeline.Indexed{Visit: &crawl.Visit{
+			Lease: crawl.Lease{Partition: p, Item: crawl.Item{URL: u}},
+		}, Outcome: &crawl.Outcome{FetchedAt: day},
+			Body: []byte("<title>" + title + "</title><p>" +
+				strings.Repeat("some words of a page that is long enough to be kept ", 5) +
+				title), ContentType: "text/html"})
 		m.Counters.Texts++
 	}
 	s.changes[p] = append(s.changes[p], c)
@@ -122,7 +134,9 @@ type testNode struct {
 
 func newNode(t *testing.T, self crawl.NodeID, dir string, s *fakeStore) *testNode {
 	t.Helper()
-	alone := &testCluster{holders: func(crawl.Partition) []crawl.NodeID { return []crawl.NodeID{self} }}
+	alone := &testCluster{
+		holders: func(crawl.Partition) []crawl.NodeID { return []crawl.NodeID{self} },
+	}
 	n := &testNode{store: s, cluster: alone, rules: Rules{On: true}}
 	n.Indexer = New(Options{Self: self, Dir: dir, Store: s, Cluster: alone,
 		Rules: func() Rules { return n.rules }, Now: func() time.Time { return day },
@@ -143,7 +157,8 @@ func (n *testNode) rounds(t *testing.T) {
 // found are the links of the results, sorted, and the coverage.
 func (n *testNode) found(t *testing.T, query string) string {
 	t.Helper()
-	r, err := NewSearcher(n.Indexer).Search(t.Context(), crawl.SearchQuery{Query: query, Page: 1, Size: 10})
+	r, err := NewSearcher(n.Indexer).Search(t.Context(),
+		crawl.SearchQuery{Query: query, Page: 1, Size: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +170,8 @@ func (n *testNode) found(t *testing.T, query string) string {
 	return fmt.Sprintf("%s %.2f", strings.Join(links, " "), r.Coverage)
 }
 
-// TestIndexFollowsTheDocuments: the index has the newest document of each URL, after restarts, with other copies of a partition, and
-// under other rules.
+// TestIndexFollowsTheDocuments: the index has the newest document of each URL, after restarts, with
+// other copies of a partition, and under other rules.
 func TestIndexFollowsTheDocuments(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
@@ -184,7 +199,8 @@ func TestIndexFollowsTheDocuments(t *testing.T) {
 	restart()
 	expect("banana", "h1/x 1.00")
 
-	kept := *n.cursors.Partitions[1] // as if the cursor had not been written before a kill: the same comes again
+	// as if the cursor had not been written before a kill: the same comes again
+	kept := *n.cursors.Partitions[1]
 	s.put(t, 1, "http://h1/y", "Cherry")
 	n.rounds(t)
 	n.cursors.Partitions[1] = &kept
@@ -214,7 +230,11 @@ func TestIndexFollowsTheDocuments(t *testing.T) {
 	s.changes[1][len(s.changes[1])-1].Anchors = []string{"sour plum", "prune"}
 	expect("sour plum", "h1/z 0.33")
 	expect("prune damson", "h1/z 0.33")
-	n.rules = Rules{On: true, Version: 7, Excludes: func(u string) bool { return strings.HasSuffix(u, "z") }}
+	n.rules = Rules{
+		On:       true,
+		Version:  7,
+		Excludes: func(u string) bool { return strings.HasSuffix(u, "z") },
+	}
 	n.rounds(t)
 	if got := n.index.Size().Documents; got != 0 {
 		t.Errorf("%d documents under rules that exclude all", got)
@@ -226,14 +246,18 @@ func TestIndexFollowsTheDocuments(t *testing.T) {
 	}
 	n.rules = Rules{}
 	n.rounds(t)
-	if _, err := NewSearcher(n.Indexer).Search(t.Context(), crawl.SearchQuery{Query: "x", Page: 1, Size: 1}); !errors.Is(err, crawl.ErrRefused) {
+	if _, err := NewSearcher(n.Indexer).Search(t.Context(), crawl.SearchQuery{
+		Query: "x",
+		Page:  1,
+		Size:  1,
+	}); !errors.Is(err, crawl.ErrRefused) {
 		t.Errorf("a question without an index: %v", err)
 	}
 	n.close()
 }
 
-// TestOneNodeAnswersForEachPartition: what a node does not answer for is asked of another one that has it; what nobody answers for is
-// missing in the coverage.
+// TestOneNodeAnswersForEachPartition: what a node does not answer for is asked of another one that
+// has it; what nobody answers for is missing in the coverage.
 func TestOneNodeAnswersForEachPartition(t *testing.T) {
 	t.Parallel()
 	nodes, dead := threeNodes(t, func(context.Context) error { return errors.New("it is dead") })
@@ -256,8 +280,9 @@ func TestOneNodeAnswersForEachPartition(t *testing.T) {
 	}
 }
 
-// TestImportance: pages that links praise come first, also when that was computed after they had come into the index; what
-// was read again stays whole, and without importance nothing is read again.
+// TestImportance: pages that links praise come first, also when that was computed after they had
+// come into the index; what was read again stays whole, and without importance nothing is read
+// again.
 func TestImportance(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -268,7 +293,8 @@ func TestImportance(t *testing.T) {
 	best := func() string {
 		t.Helper()
 		n.rounds(t)
-		r, err := NewSearcher(n.Indexer).Search(t.Context(), crawl.SearchQuery{Query: "apple", Page: 1, Size: 20})
+		r, err := NewSearcher(n.Indexer).Search(t.Context(),
+			crawl.SearchQuery{Query: "apple", Page: 1, Size: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,14 +323,19 @@ func TestImportance(t *testing.T) {
 	if got := best(); s.worth[got] == 0 {
 		t.Errorf("the best is %s, important are %v", got, s.worth)
 	}
-	if c := n.cursors.Partitions[1]; c.Again || c.Scored != leastRescored || c.outgrown(leastRescored*rescoreAfter-1) || !c.outgrown(leastRescored*rescoreAfter) {
+	if c := n.cursors.Partitions[1]; c.Again || c.Scored != leastRescored ||
+		c.outgrown(leastRescored*rescoreAfter-1) || !c.outgrown(leastRescored*rescoreAfter) {
 		t.Errorf("cursor %+v", c)
 	}
 	n.close()
 }
 
-// threeNodes are the nodes a, b and c, each of which has two of three partitions; dead nodes answer with what answer returns.
-func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[crawl.NodeID]*testNode, dead map[crawl.NodeID]bool) {
+// threeNodes are the nodes a, b and c, each of which has two of three partitions; dead nodes answer
+// with what answer returns.
+func threeNodes(
+	t *testing.T,
+	answer func(context.Context) error,
+) (nodes map[crawl.NodeID]*testNode, dead map[crawl.NodeID]bool) {
 	shared := newStore()
 	for p := range crawl.Partition(3) {
 		shared.put(t, p, fmt.Sprintf("http://h%d/", p), fmt.Sprintf("Apple number%d", p))
@@ -316,7 +347,11 @@ func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[cra
 		}
 		return s
 	}
-	nodes = map[crawl.NodeID]*testNode{"a": newNode(t, "a", t.TempDir(), part(0, 1)), "b": newNode(t, "b", t.TempDir(), part(1, 2)), "c": newNode(t, "c", t.TempDir(), part(2, 0))}
+	nodes = map[crawl.NodeID]*testNode{
+		"a": newNode(t, "a", t.TempDir(), part(0, 1)),
+		"b": newNode(t, "b", t.TempDir(), part(1, 2)),
+		"c": newNode(t, "c", t.TempDir(), part(2, 0)),
+	}
 	dead = map[crawl.NodeID]bool{}
 	for _, n := range nodes {
 		n.cluster.holders = func(p crawl.Partition) []crawl.NodeID {
@@ -338,7 +373,8 @@ func threeNodes(t *testing.T, answer func(context.Context) error) (nodes map[cra
 	return nodes, dead
 }
 
-// TestFailing: what keeps the index from being written is told with the time of its first failure, until a round goes well.
+// TestFailing: what keeps the index from being written is told with the time of its first failure,
+// until a round goes well.
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "index")

@@ -27,7 +27,11 @@ type Index interface {
 type Store interface {
 	Walk(visit func(*frontier.Meta) bool)
 	Meta(p crawl.Partition) (frontier.Meta, bool)
-	TextChanges(p crawl.Partition, after texts.Position, visit func(texts.Change) bool) (texts.Position, bool, error)
+	TextChanges(
+		p crawl.Partition,
+		after texts.Position,
+		visit func(texts.Change) bool,
+	) (texts.Position, bool, error)
 	// Account is what links say of a URL; ok is false when they say nothing.
 	Account(p crawl.Partition, u urlnorm.URL) (a opic.Account, ok bool, err error)
 }

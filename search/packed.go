@@ -23,8 +23,8 @@ const (
 // maxDecoded bounds what a stored document may become when it is read.
 const maxDecoded = 1 << 20
 
-// smallTables is the length below which the better encoder uses small tables. It takes as long as the other one then;
-// above it, it clears half a megabyte for each document.
+// smallTables is the length below which the better encoder uses small tables. It takes as long as
+// the other one then; above it, it clears half a megabyte for each document.
 const smallTables = 16 << 10
 
 // errPacked says that bytes are no stored document.
@@ -84,7 +84,8 @@ func (u *unpacker) unpack(b []byte) (err error) {
 		return err
 	case len(b) > 0 && b[0] == packedZstd:
 		if u.zstd == nil {
-			if u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded)); err != nil {
+			if u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+				zstd.WithDecoderMaxMemory(maxDecoded)); err != nil {
 				return err
 			}
 		}

@@ -18,7 +18,13 @@ import (
 )
 
 func packedDocument(text string) (d index.Document, packed []byte) {
-	d = index.Document{URL: "https://a.example/", Host: "a.example", Title: "A title", Text: text, FetchedAt: time.UnixMilli(1e12).UTC()}
+	d = index.Document{
+		URL:       "https://a.example/",
+		Host:      "a.example",
+		Title:     "A title",
+		Text:      text,
+		FetchedAt: time.UnixMilli(1e12).UTC(),
+	}
 	b := buffers{plain: index.AppendDocument(nil, &d)}
 	return d, b.pack()
 }

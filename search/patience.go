@@ -55,15 +55,27 @@ func newPatience(ctx context.Context, nodes int) (context.Context, *patience) {
 
 // newLastChance starts to wait for nodes that nobody may stand in for: until most after began for
 // so many that may be busy, and until mostWait for those that hang. stop must be called.
-func newLastChance(ctx context.Context, began time.Time, most time.Duration, busy int) (context.Context, *patience) {
+func newLastChance(
+	ctx context.Context,
+	began time.Time,
+	most time.Duration,
+	busy int,
+) (context.Context, *patience) {
 	first := most
 	if busy == 0 {
 		first = mostWait
 	}
-	return start(ctx, began, first, busy, func(took time.Duration) time.Duration { return mostWait - took })
+	return start(ctx, began, first, busy,
+		func(took time.Duration) time.Duration { return mostWait - took })
 }
 
-func start(ctx context.Context, began time.Time, first time.Duration, awaited int, rest func(time.Duration) time.Duration) (context.Context, *patience) {
+func start(
+	ctx context.Context,
+	began time.Time,
+	first time.Duration,
+	awaited int,
+	rest func(time.Duration) time.Duration,
+) (context.Context, *patience) {
 	ctx, end := context.WithCancelCause(ctx)
 	return ctx, &patience{end: end, began: began, awaited: awaited, rest: rest,
 		timer: time.AfterFunc(first-time.Since(began), func() { end(errLate) })}

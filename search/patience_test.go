@@ -25,11 +25,18 @@ func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 	}{
 		{"none", nil, "h0/ h1/ h2/ 1.00", 0, 0},
 		{"its replica answers", map[crawl.NodeID]time.Duration{"b": never}, "h0/ h1/ h2/ 1.00", hedgeAfter, 0},
-		{"two, and one partition is with nobody else", map[crawl.NodeID]time.Duration{"b": never, "c": never}, "h0/ h1/ 0.67", callTime, hedgeAfter + alone},
+		{"two, and one partition is with nobody else",
+			map[crawl.NodeID]time.Duration{"b": never, "c": never}, "h0/ h1/ 0.67", callTime,
+			hedgeAfter + alone},
 		// Two more steps, in which c is waited for at once.
-		{"one, and a busy one", map[crawl.NodeID]time.Duration{"b": never, "c": time.Second}, "h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, hedgeAfter + 3*time.Second},
-		{"one, and a very busy one", map[crawl.NodeID]time.Duration{"b": time.Second, "c": never}, "h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, callTime/2 + 3500*time.Millisecond},
-		{"both are busy", map[crawl.NodeID]time.Duration{"b": 600 * time.Millisecond, "c": 700 * time.Millisecond}, "h0/ h1/ h2/ 1.00", 3 * time.Second, 3 * time.Second},
+		{"one, and a busy one", map[crawl.NodeID]time.Duration{"b": never, "c": time.Second},
+			"h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, hedgeAfter + 3*time.Second},
+		{"one, and a very busy one", map[crawl.NodeID]time.Duration{"b": time.Second, "c": never},
+			"h0/ h1/ h2/ 1.00", callTime/2 + 3500*time.Millisecond, callTime/2 + 3500*time.Millisecond},
+		{"both are busy", map[crawl.NodeID]time.Duration{
+			"b": 600 * time.Millisecond,
+			"c": 700 * time.Millisecond,
+		}, "h0/ h1/ h2/ 1.00", 3 * time.Second, 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,7 +69,9 @@ func TestStalledNodesDoNotHoldTheAnswer(t *testing.T) {
 						links = append(links, strings.TrimPrefix(h.Link, "http://"))
 					}
 					slices.Sort(links)
-					if got, covered := strings.Join(links, " "), c.want[len(c.want)-4:]; got+" "+covered != c.want || r.Coverage < 0.66 || (covered == "1.00") != (r.Coverage == 1) {
+					if got, covered := strings.Join(links, " "),
+						c.want[len(c.want)-4:]; got+" "+covered != c.want ||
+						r.Coverage < 0.66 || (covered == "1.00") != (r.Coverage == 1) {
 						t.Errorf("question %d finds %q, coverage %.2f, want %q", i, got, r.Coverage, c.want)
 					}
 					if took := time.Since(began); took > most {

@@ -75,8 +75,8 @@ func (x *Indexer) note(waits bool) {
 	}
 }
 
-// forget takes out the partitions that are gone from this node, or are here as another copy than the one that was
-// read, or that have lost their end. Under other rules all are read again.
+// forget takes out the partitions that are gone from this node, or are here as another copy than
+// the one that was read, or that have lost their end. Under other rules all are read again.
 func (x *Indexer) forget(ctx context.Context, metas []frontier.Meta, rules *Rules) error {
 	here := map[crawl.Partition]*frontier.Meta{}
 	for i := range metas {
@@ -84,7 +84,8 @@ func (x *Indexer) forget(ctx context.Context, metas []frontier.Meta, rules *Rule
 	}
 	var gone []uint32
 	for p := range x.index.Partitions() {
-		if c := x.cursors.Partitions[crawl.Partition(p)]; c == nil || !follows(c, here[crawl.Partition(p)]) {
+		if c := x.cursors.Partitions[crawl.Partition(p)]; c == nil ||
+			!follows(c, here[crawl.Partition(p)]) {
 			gone = append(gone, p)
 		}
 	}
@@ -143,7 +144,8 @@ func (x *Indexer) gather(r *gathering, m *frontier.Meta) (more bool, err error) 
 		if r.changed || !r.rules.Ranked || !c.outgrown(m.Counters.Texts) {
 			return false, nil
 		}
-		c.Again, c.Position.Key = true, texts.Position{}.Key // nothing else waits, as far as this round has looked
+		// nothing else waits, as far as this round has looked
+		c.Again, c.Position.Key = true, texts.Position{}.Key
 	} else if !c.Again {
 		r.changed = true
 	}
@@ -172,8 +174,8 @@ func (x *Indexer) gather(r *gathering, m *frontier.Meta) (more bool, err error) 
 	return !whole, nil
 }
 
-// take adds a change to the batch. What the index has of the URL goes out in any case, so that the newest change wins
-// whatever clock the page was fetched by.
+// take adds a change to the batch. What the index has of the URL goes out in any case, so that the
+// newest change wins whatever clock the page was fetched by.
 func (x *Indexer) take(r *gathering, p crawl.Partition, t *texts.Change) {
 	r.batch.Remove = append(r.batch.Remove, index.Removal{URL: t.URL})
 	if len(t.Document) == 0 || r.rules.Excludes != nil && r.rules.Excludes(t.URL) {
@@ -192,7 +194,8 @@ func (x *Indexer) take(r *gathering, p crawl.Partition, t *texts.Change) {
 	r.bytes += len(d.Text) + len(d.Headings)
 }
 
-// importance is that of a page, in units of the mean page, as far as it was computed; 0: nothing is known.
+// importance is that of a page, in units of the mean page, as far as it was computed; 0: nothing is
+// known.
 func (x *Indexer) importance(p crawl.Partition, raw string) float64 {
 	u, err := urlnorm.ParseStored(raw)
 	if err != nil {
@@ -205,14 +208,16 @@ func (x *Indexer) importance(p crawl.Partition, raw string) float64 {
 	return float64(max(a.Total(), 0)) / float64(opic.Unit)
 }
 
-// rescoreAfter is by what factor the documents of a partition grow until they are read again for their importance. What a
-// page is worth counts by its logarithm, so it need not be newer; and all together read no more than a third more.
+// rescoreAfter is by what factor the documents of a partition grow until they are read again for
+// their importance. What a page is worth counts by its logarithm, so it need not be newer; and all
+// together read no more than a third more.
 const rescoreAfter = 4
 
 // leastRescored is the number of documents of a partition below which importance says little.
 const leastRescored = 8
 
-// outgrown reports whether the documents of a partition that was read to its end are to be read again for their importance.
+// outgrown reports whether the documents of a partition that was read to its end are to be read
+// again for their importance.
 func (c *cursor) outgrown(documents int64) bool {
 	return !c.Again && documents >= leastRescored && documents >= rescoreAfter*max(c.Scored, 1)
 }

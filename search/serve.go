@@ -30,13 +30,14 @@ type reply struct {
 	Statistics *search.Statistics `json:"statistics,omitempty"`
 	Answer     *search.Answer     `json:"answer,omitempty"`
 	Results    []search.Result    `json:"results,omitempty"`
-	// With statistics: Missing are partitions that the node does not have. Of the others, Documents is how many
-	// documents they have, Covered how many of these are in the index.
+	// With statistics: Missing are partitions that the node does not have. Of the others, Documents is
+	// how many documents they have, Covered how many of these are in the index.
 	Missing   []uint32 `json:"missing,omitempty"`
 	Documents int64    `json:"documents"`
 	Covered   int64    `json:"covered"`
-	// Still is the same for the partitions of an Answer, once it was made: another copy of a partition may have come since the
-	// statistics, and what the index had of the one before is out. Nodes of older releases do not say it.
+	// Still is the same for the partitions of an Answer, once it was made: another copy of a partition
+	// may have come since the statistics, and what the index had of the one before is out. Nodes of
+	// older releases do not say it.
 	Still *still `json:"still,omitempty"`
 }
 
@@ -51,7 +52,8 @@ type still struct {
 const turnWait = time.Second
 
 // errNoIndex says that the node has no index now.
-var errNoIndex = errors.New("this node has no index: it was started or set without --index on, or has not opened it yet")
+var errNoIndex = errors.New(
+	"this node has no index: it was started or set without --index on, or has not opened it yet")
 
 // ErrBusy says that too many questions are being answered.
 var ErrBusy = errors.New("too many questions are being answered: ask again in a second")
@@ -107,7 +109,8 @@ func (x *Indexer) still(partitions []uint32) *still {
 	return &still{Missing: len(r.Missing), Documents: r.Documents, Covered: r.Covered}
 }
 
-// account leaves out of the question the partitions that are not here, and says what of the others is covered.
+// account leaves out of the question the partitions that are not here, and says what of the others
+// is covered.
 func (x *Indexer) account(q *search.Question, r *reply) {
 	have := make([]uint32, 0, len(q.Partitions))
 	for _, p := range q.Partitions {

@@ -42,7 +42,9 @@ func (w *Web) appendHead(b []byte, hostIndex int, page uint32, links []uint32) [
 	b = append(append(b, cs.label...), "\"><title>Page "...)
 	b = strconv.AppendUint(b, uint64(page-h.first), 10)
 	b = append(append(b, " of "...), h.name...)
-	b = append(b, "</title>\n<meta name=\"description\" content=\"A page of a synthetic web.\"></head>\n<body><h1>"...)
+	b = append(b,
+		"</title>\n<meta name=\"description\" content=\"A page of a synthetic web.\"></head>\n"+
+			"<body><h1>"...)
 	b = append(append(b, cs.words...), "</h1>\n<p>Of "...)
 	// Each page names what no other one does, as the pages of a site that is worth a crawl do.
 	own := &below{mix(w.cfg.Seed) ^ uint64(page)}
@@ -77,10 +79,12 @@ func (w *Web) appendHref(b []byte, from int, page, to uint32, i int) []byte {
 	return b
 }
 
-// newsWords is the length of the paragraph that makes versions differ, even where there is no room for filler.
+// newsWords is the length of the paragraph that makes versions differ, even where there is no room
+// for filler.
 const newsWords = 60
 
-// appendNews appends, in a web that changes, what is of this version only, and what is of this answer only.
+// appendNews appends, in a web that changes, what is of this version only, and what is of this
+// answer only.
 func (w *Web) appendNews(b []byte, v *visit) []byte {
 	c := &w.cfg.Changes
 	if !c.on() {
@@ -96,7 +100,8 @@ func (w *Web) appendNews(b []byte, v *visit) []byte {
 		b = append(b, "<p>It is "...)
 		b = v.start.UTC().AppendFormat(b, "2006-01-02 15:04:05")
 		b = append(b, ", and you are visitor "...)
-		b = fmt.Appendf(b, "%020d", v.start.Sub(c.Start)) // of one length, so that the filler is cut at the same place
+		// of one length, so that the filler is cut at the same place
+		b = fmt.Appendf(b, "%020d", v.start.Sub(c.Start))
 		b = append(b, ".</p>\n"...)
 	}
 	return b

@@ -8,41 +8,47 @@ import (
 	"time"
 )
 
-// Changes make the pages of a web change, each at a rate of its own. The zero value: no page ever changes, and the
-// web is as it was without this type.
+// Changes make the pages of a web change, each at a rate of its own. The zero value: no page ever
+// changes, and the web is as it was without this type.
 //
-// The changes of a page are a Poisson process: a pure function of Config.Seed, the page and the time. A page's rate
-// is drawn from a gamma distribution around its host's rate, and the host's interval evenly in its logarithm around
-// Mean. A change replaces the text, so that its fingerprint is another; the links stay, so that Reachable does not depend on time.
+// The changes of a page are a Poisson process: a pure function of Config.Seed, the page and the
+// time. A page's rate is drawn from a gamma distribution around its host's rate, and the host's
+// interval evenly in its logarithm around Mean. A change replaces the text, so that its fingerprint
+// is another; the links stay, so that Reachable does not depend on time.
 type Changes struct {
 	// Mean is the mean interval between two changes on the middle host; 0: nothing changes.
 	Mean time.Duration
-	// Start is when the changes begin; every page is at its first version then. Default: the time of New.
+	// Start is when the changes begin; every page is at its first version then. Default: the time of
+	// New.
 	Start time.Time
-	// Spread is the factor by which a host's interval is at most longer or shorter than Mean (default 1: all are Mean).
+	// Spread is the factor by which a host's interval is at most longer or shorter than Mean (default
+	// 1: all are Mean).
 	Spread float64
-	// Shape is the shape of the gamma distribution of the rates of a host's pages: the smaller, the more they differ
-	// (default 1; negative: all are alike).
+	// Shape is the shape of the gamma distribution of the rates of a host's pages: the smaller, the
+	// more they differ (default 1; negative: all are alike).
 	Shape float64
 	// Turn is how long a page keeps its rate before it is drawn again (default: for ever).
 	Turn time.Duration
 
-	// Gone is how many pages in a thousand go away, of those that lead to no page that depends on them. The time until
-	// then is exponential with the mean GoneAfter (default 10 times Mean). Half of them answer 410 from then on, the other half 404;
-	// these come back after BackAfter (default: never).
+	// Gone is how many pages in a thousand go away, of those that lead to no page that depends on
+	// them. The time until then is exponential with the mean GoneAfter (default 10 times Mean). Half
+	// of them answer 410 from then on, the other half 404; these come back after BackAfter (default:
+	// never).
 	Gone                 int
 	GoneAfter, BackAfter time.Duration
 
-	// Noise is how many pages in a thousand have the time and a counter in their text, so that no two answers are
-	// the same. They count as unchanged. Their ETags are weak.
+	// Noise is how many pages in a thousand have the time and a counter in their text, so that no two
+	// answers are the same. They count as unchanged. Their ETags are weak.
 	Noise int
 
-	// What hosts say of changes. ETags and Dates (Last-Modified) are validators: a request that names what is current is answered by 304.
-	// Lastmods stand in sitemaps, which then list every page. Ages are in Cache-Control, or in Expires on every second host.
+	// What hosts say of changes. ETags and Dates (Last-Modified) are validators: a request that names
+	// what is current is answered by 304. Lastmods stand in sitemaps, which then list every page. Ages
+	// are in Cache-Control, or in Expires on every second host.
 	ETags, Dates, Lastmods, Ages Claims
 }
 
-// Claims is how many hosts in a thousand make a claim, and whether it is true; the other hosts make none.
+// Claims is how many hosts in a thousand make a claim, and whether it is true; the other hosts make
+// none.
 //
 //	          truthful                         lying
 //	ETags     another for each version         always the same, so 304 hides changes
@@ -50,8 +56,8 @@ type Changes struct {
 //	Lastmods  of the last change               always the present, or times without a reason
 //	Ages      half of the mean interval        a year
 //
-// A date has no fractions of a second. So that a true one never hides a change, a page has none during the second in
-// which it changed. Of two ways to lie a host has one.
+// A date has no fractions of a second. So that a true one never hides a change, a page has none
+// during the second in which it changed. Of two ways to lie a host has one.
 type Claims struct{ Truthful, Lying int }
 
 // honesty is what a host's claims are worth.
@@ -91,7 +97,8 @@ func (c Changes) withDefaults(now time.Time) Changes {
 func (c *Changes) validate() error {
 	if !c.on() {
 		if c.Mean < 0 || *c != (Changes{}) {
-			return fmt.Errorf("config: Changes has Mean %v, must be positive when anything else of it is set", c.Mean)
+			return fmt.Errorf(
+				"config: Changes has Mean %v, must be positive when anything else of it is set", c.Mean)
 		}
 		return nil
 	}
@@ -102,12 +109,18 @@ func (c *Changes) validate() error {
 		}
 	}
 	fail(!(c.Spread >= 1 && c.Spread <= 1e6), "Spread is %v, must be from 1 to a million", c.Spread)
-	fail(!(c.Shape < 0 || c.Shape >= 0.01 && c.Shape <= 1e6), "Shape is %v, must be negative, or from 0.01 to a million", c.Shape)
-	fail(c.Turn < 0 || c.BackAfter < 0 || c.GoneAfter < 0, "Turn, BackAfter and GoneAfter are %v, %v and %v, must not be negative", c.Turn, c.BackAfter, c.GoneAfter)
+	fail(!(c.Shape < 0 || c.Shape >= 0.01 && c.Shape <= 1e6),
+		"Shape is %v, must be negative, or from 0.01 to a million", c.Shape)
+	fail(c.Turn < 0 || c.BackAfter < 0 || c.GoneAfter < 0,
+		"Turn, BackAfter and GoneAfter are %v, %v and %v, must not be negative", c.Turn, c.BackAfter,
+		c.GoneAfter)
 	fail(c.Turn > 0 && c.Turn < minCell, "Turn is %v, must be at least %v", c.Turn, minCell)
-	fail(c.Gone < 0 || c.Gone > 1000 || c.Noise < 0 || c.Noise > 1000, "Gone and Noise are %d and %d, must be from 0 to 1000", c.Gone, c.Noise)
+	fail(c.Gone < 0 || c.Gone > 1000 || c.Noise < 0 || c.Noise > 1000,
+		"Gone and Noise are %d and %d, must be from 0 to 1000", c.Gone, c.Noise)
 	for _, s := range [...]Claims{c.ETags, c.Dates, c.Lastmods, c.Ages} {
-		fail(s.Truthful < 0 || s.Lying < 0 || s.Truthful+s.Lying > 1000, "a claim is made by %d and %d hosts in a thousand, must be from 0 to 1000 in sum", s.Truthful, s.Lying)
+		fail(s.Truthful < 0 || s.Lying < 0 || s.Truthful+s.Lying > 1000,
+			"a claim is made by %d and %d hosts in a thousand, must be from 0 to 1000 in sum", s.Truthful,
+			s.Lying)
 	}
 	return errors.Join(errs...)
 }
@@ -126,20 +139,23 @@ func (w *Web) promisesOf(hostIndex int) promises {
 	}
 	draw := func(salt uint64) uint64 { return w.random(uint64(hostIndex), salt) }
 	return promises{
-		etags: c.ETags.of(draw(saltETags)), dates: c.Dates.of(draw(saltDates)), lastmods: c.Lastmods.of(draw(saltLastmods)),
-		ages: c.Ages.of(draw(saltAges)), second: draw(saltSecond)%2 == 1,
+		etags: c.ETags.of(draw(saltETags)), dates: c.Dates.of(draw(saltDates)),
+		lastmods: c.Lastmods.of(draw(saltLastmods)),
+		ages:     c.Ages.of(draw(saltAges)), second: draw(saltSecond)%2 == 1,
 		factor: math.Pow(c.Spread, 2*unit(draw(saltSpread))-1),
 	}
 }
 
-// minCell and maxCell bound the mean interval of a page, and with it the work to find its last change.
+// minCell and maxCell bound the mean interval of a page, and with it the work to find its last
+// change.
 const (
 	minCell = time.Millisecond
 	maxCell = 100 * 365 * 24 * time.Hour
 )
 
-// cell is a part of a page's time in which at most one change is expected. The changes in it are drawn from its number alone, so
-// the last change before any moment is found without the ones before it.
+// cell is a part of a page's time in which at most one change is expected. The changes in it are
+// drawn from its number alone, so the last change before any moment is found without the ones
+// before it.
 type cell struct {
 	turn, index int64
 	from, to    time.Duration // since Changes.Start
@@ -168,10 +184,12 @@ func (w *Web) cellAt(page uint32, at time.Duration) cell {
 	if t := w.cfg.Changes.Turn; t > 0 {
 		turn = int64(at / t)
 	}
-	return w.cellIn(page, turn, func(length, begin time.Duration) int64 { return int64((at - begin) / length) })
+	return w.cellIn(page, turn,
+		func(length, begin time.Duration) int64 { return int64((at - begin) / length) })
 }
 
-// cellIn is a cell of a turn; index chooses it by the length of the turn's cells and the turn's beginning.
+// cellIn is a cell of a turn; index chooses it by the length of the turn's cells and the turn's
+// beginning.
 func (w *Web) cellIn(page uint32, turn int64, index func(length, begin time.Duration) int64) cell {
 	length := w.intervalIn(page, turn)
 	begin, end := time.Duration(0), time.Duration(math.MaxInt64)
@@ -209,7 +227,8 @@ func (w *Web) appendChanges(dst []time.Duration, page uint32, c cell) []time.Dur
 	return dst
 }
 
-// lastChange is the time of a page's last change until at, since Changes.Start; 0: there was none yet.
+// lastChange is the time of a page's last change until at, since Changes.Start; 0: there was none
+// yet.
 func (w *Web) lastChange(page uint32, at time.Duration) time.Duration {
 	if at <= 0 {
 		return 0
@@ -228,7 +247,8 @@ func (w *Web) lastChange(page uint32, at time.Duration) time.Duration {
 	}
 }
 
-// version names what a page has at a time: the time of its last change since Changes.Start, or gone. In a web that does not change it is 0.
+// version names what a page has at a time: the time of its last change since Changes.Start, or
+// gone. In a web that does not change it is 0.
 type version = time.Duration
 
 const (
@@ -275,7 +295,8 @@ func (w *Web) isLeaf(h *host, n uint32) bool {
 	if w.cfg.Thin && h.chained {
 		fanout = 1
 	}
-	return n > 0 && n < h.pages && uint64(n)*fanout+1 >= uint64(h.pages) && len(w.hanging[h.first+n]) == 0
+	return n > 0 && n < h.pages && uint64(n)*fanout+1 >= uint64(h.pages) &&
+		len(w.hanging[h.first+n]) == 0
 }
 
 // draws is a stream of random numbers from one hash.

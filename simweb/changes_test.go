@@ -22,7 +22,8 @@ func changing(t testing.TB, hosts, pages int, c Changes) *Web {
 	if c.Start.IsZero() {
 		c.Start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	}
-	return newWeb(t, Config{Seed: 9, Hosts: hosts, PagesPerHost: pages, Skew: -1, PageBytes: 3000, Changes: c})
+	return newWeb(t,
+		Config{Seed: 9, Hosts: hosts, PagesPerHost: pages, Skew: -1, PageBytes: 3000, Changes: c})
 }
 
 // at asks for a page as if it were another time.
@@ -36,7 +37,8 @@ func (w *Web) at(rawURL string, at time.Time, header ...string) *httptest.Respon
 	return rec
 }
 
-// The changes of a page are a Poisson process with its rate, and rates are gamma distributed around those of the host.
+// The changes of a page are a Poisson process with its rate, and rates are gamma distributed around
+// those of the host.
 func TestChangesArePoissonWithGammaRates(t *testing.T) {
 	t.Parallel()
 	for _, turn := range []time.Duration{0, 90 * time.Second} {
@@ -57,7 +59,8 @@ func TestChangesArePoissonWithGammaRates(t *testing.T) {
 		mean := sum / n
 		variance := squares/n - mean*mean
 		if math.Abs(mean-1) > 0.06 || math.Abs(variance-0.5) > 0.1 {
-			t.Errorf("turn %v: paces have the mean %.3f and the variance %.3f, want 1 and 1/2", turn, mean, variance)
+			t.Errorf("turn %v: paces have the mean %.3f and the variance %.3f, want 1 and 1/2", turn, mean,
+				variance)
 		}
 		if dispersion /= n; turn == 0 && math.Abs(dispersion-1) > 0.1 {
 			t.Errorf("the number of changes has the variance %.3f of a Poisson distribution's", dispersion)
@@ -81,15 +84,16 @@ func TestLastChangeIsThatOfTheHistory(t *testing.T) {
 					want = history[next]
 				}
 				if got := w.lastChange(page, at); got != want {
-					t.Fatalf("turn %v: the last change of page %d before %v is at %v, in the history at %v", turn, page, at, got, want)
+					t.Fatalf("turn %v: the last change of page %d before %v is at %v, in the history at %v", turn,
+						page, at, got, want)
 				}
 			}
 		}
 	}
 }
 
-// Equal settings give equal answers at equal times, in whatever order they are asked for. With a change the text becomes another; the
-// links stay. Noise changes the bytes and not the text.
+// Equal settings give equal answers at equal times, in whatever order they are asked for. With a
+// change the text becomes another; the links stay. Noise changes the bytes and not the text.
 func TestAnswersAreAFunctionOfSeedAndTime(t *testing.T) {
 	t.Parallel()
 	c := Changes{Noise: 500, ETags: all, Dates: all, Ages: all}
@@ -120,13 +124,16 @@ func TestAnswersAreAFunctionOfSeedAndTime(t *testing.T) {
 			page, _ := a.page(urls[i])
 			before := a.at(urls[i], at.Add(-time.Minute))
 			changed := a.versionAt(page, at) != a.versionAt(page, at.Add(-time.Minute))
-			if d := differ(first.Body.String(), before.Body.String()); !changed && d > 0 || changed && d < newsWords/2 {
+			if d := differ(first.Body.String(), before.Body.String()); !changed && d > 0 ||
+				changed && d < newsWords/2 {
 				t.Errorf("%s: changed is %t, and the texts differ in %d words", urls[i], changed, d)
 			}
 			if changed == (first.Header().Get("ETag") == before.Header().Get("ETag")) {
-				t.Errorf("%s: changed is %t, and the tags are %s and %s", urls[i], changed, first.Header().Get("ETag"), before.Header().Get("ETag"))
+				t.Errorf("%s: changed is %t, and the tags are %s and %s", urls[i], changed,
+					first.Header().Get("ETag"), before.Header().Get("ETag"))
 			}
-			if noisy := a.quirk(page, saltNoise, 500); !changed && noisy == (first.Body.String() == before.Body.String()) {
+			if noisy := a.quirk(page, saltNoise, 500); !changed &&
+				noisy == (first.Body.String() == before.Body.String()) {
 				t.Errorf("%s: noisy is %t, and the bytes do not say so", urls[i], noisy)
 			}
 			if links := hrefs(t, first); !slices.Equal(links, hrefs(t, before)) {
@@ -169,25 +176,35 @@ func TestConditionalRequests(t *testing.T) {
 			}
 			ask := map[string]string{"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}[c.header]
 			again := w.at(url, at.Add(500*time.Millisecond), ask, validator)
-			if again.Code != 304 || again.Body.Len() > 0 || again.Header().Get("Content-Length") != "" || again.Header().Get(c.header) != validator {
+			if again.Code != 304 || again.Body.Len() > 0 || again.Header().Get("Content-Length") != "" ||
+				again.Header().Get(c.header) != validator {
 				t.Errorf("unchanged: %d, %v", again.Code, again.Header())
 			}
 			later := w.at(url, times[1].Add(time.Second), ask, validator)
 			if (later.Code == 304) != c.liar {
 				t.Errorf("changed: %d, %v after %s", later.Code, later.Header(), validator)
 			}
-			want := Conditions{Conditional: 2, NotModified: 1, Bytes: int64(first.Body.Len() + later.Body.Len()), Saved: int64(first.Body.Len())}
+			want := Conditions{
+				Conditional: 2,
+				NotModified: 1,
+				Bytes:       int64(first.Body.Len() + later.Body.Len()),
+				Saved:       int64(first.Body.Len()),
+			}
 			if c.liar {
-				want.NotModified, want.Misled, want.Saved, want.Bytes = 2, 1, 2*want.Saved, int64(first.Body.Len())
+				want.NotModified, want.Misled, want.Saved, want.Bytes = 2, 1, 2*want.Saved,
+					int64(first.Body.Len())
 			}
 			got := w.Conditions()
-			if got.Saved-want.Saved < 200 && want.Saved-got.Saved < 200 { // noise and versions differ in length by a little
+			// noise and versions differ in length by a little
+			if got.Saved-want.Saved < 200 && want.Saved-got.Saved < 200 {
 				got.Saved = want.Saved
 			}
 			if got != want {
 				t.Errorf("judged %+v, want %+v", got, want)
 			}
-			if visits := w.Visits(url); len(visits) != 3 || visits[0].Conditional || !visits[1].Conditional || visits[1].Status != 304 || !visits[1].At.Equal(at.Add(500*time.Millisecond)) {
+			if visits := w.Visits(url); len(visits) != 3 || visits[0].Conditional ||
+				!visits[1].Conditional || visits[1].Status != 304 ||
+				!visits[1].At.Equal(at.Add(500*time.Millisecond)) {
 				t.Errorf("visits %+v", visits)
 			}
 		})
@@ -204,7 +221,8 @@ func TestPrecedenceOfConditions(t *testing.T) {
 		tag, date string
 		want      int
 	}{
-		{`"other"`, now, 200}, {tag, "Mon, 02 Jan 2006 15:04:05 GMT", 304}, {`"x", W/` + tag, "", 304}, {"*", "", 304}, {"", now, 304}, {"", "yesterday", 200}, {"", "", 200},
+		{`"other"`, now, 200}, {tag, "Mon, 02 Jan 2006 15:04:05 GMT", 304}, {`"x", W/` + tag, "", 304},
+		{"*", "", 304}, {"", now, 304}, {"", "yesterday", 200}, {"", "", 200},
 	} {
 		var header []string
 		if c.tag != "" {
@@ -229,7 +247,9 @@ func TestPagesGoAwayAndComeBack(t *testing.T) {
 		if from == math.MaxInt64 {
 			continue
 		}
-		status := func(since time.Duration) int { return w.at(w.url(page), w.cfg.Changes.Start.Add(since)).Code }
+		status := func(since time.Duration) int {
+			return w.at(w.url(page), w.cfg.Changes.Start.Add(since)).Code
+		}
 		if got := status(from - 1); got != 200 {
 			t.Errorf("before it goes: %d", got)
 		}
@@ -255,7 +275,10 @@ func TestPagesGoAwayAndComeBack(t *testing.T) {
 
 func TestSitemapsSayWhenPagesChanged(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]Changes{"truthful": {Lastmods: all}, "lying": {Lastmods: Claims{Lying: 1000}}} {
+	for name, c := range map[string]Changes{
+		"truthful": {Lastmods: all},
+		"lying":    {Lastmods: Claims{Lying: 1000}},
+	} {
 		w := changing(t, 6, 30, c)
 		at := w.cfg.Changes.Start.Add(10 * time.Minute)
 		right, wrong, hosts := 0, 0, 0
@@ -274,15 +297,18 @@ func TestSitemapsSayWhenPagesChanged(t *testing.T) {
 				if err != nil || !ok {
 					t.Fatalf("entry %q: %v", entry, err)
 				}
-				if truth := w.cfg.Changes.Start.Add(w.lastChange(page, 10*time.Minute)); date.Equal(truth.Truncate(time.Millisecond)) {
+				if truth := w.cfg.Changes.Start.Add(w.lastChange(page, 10*time.Minute)); date.Equal(
+					truth.Truncate(time.Millisecond)) {
 					right++
 				} else {
 					wrong++
 				}
 			}
 		}
-		if hosts < 2 || (name == "truthful") != (wrong == 0) || right+wrong < 20*hosts || name == "lying" && right > wrong/5 {
-			t.Errorf("%s: %d hosts with sitemaps, %d dates are right and %d wrong", name, hosts, right, wrong)
+		if hosts < 2 || (name == "truthful") != (wrong == 0) || right+wrong < 20*hosts ||
+			name == "lying" && right > wrong/5 {
+			t.Errorf("%s: %d hosts with sitemaps, %d dates are right and %d wrong", name, hosts, right,
+				wrong)
 		}
 	}
 }
@@ -319,7 +345,8 @@ func TestFreshness(t *testing.T) {
 	if got := own(); math.Abs(got-fresh) > 1e-9 {
 		t.Errorf("a 304 that is not true changed the freshness from %v to %v", fresh, got)
 	}
-	if got := w.FreshnessIf(url, []time.Time{changes[1].Add(time.Millisecond)}, start, end); math.Abs(got-fresh) > 1e-9 {
+	if got := w.FreshnessIf(url, []time.Time{
+		changes[1].Add(time.Millisecond)}, start, end); math.Abs(got-fresh) > 1e-9 {
 		t.Errorf("if it were visited so, the freshness is %v, want %v", got, fresh)
 	}
 	var often []time.Time
@@ -334,7 +361,8 @@ func TestFreshness(t *testing.T) {
 	}
 }
 
-// Visited at equal intervals t, a page with the rate r is fresh for (1-exp(-rt))/(rt) of the time (Cho and Garcia-Molina 2003).
+// Visited at equal intervals t, a page with the rate r is fresh for (1-exp(-rt))/(rt) of the time
+// (Cho and Garcia-Molina 2003).
 func TestFreshnessFollowsTheFormula(t *testing.T) {
 	t.Parallel()
 	w := changing(t, 1, 300, Changes{Shape: -1})
@@ -358,7 +386,8 @@ func TestFreshnessFollowsTheFormula(t *testing.T) {
 func TestChangesInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Config{Hosts: 1, PagesPerHost: 2, Changes: Changes{Mean: 30 * 24 * time.Hour, Shape: -1}})
+		w := newWeb(t,
+			Config{Hosts: 1, PagesPerHost: 2, Changes: Changes{Mean: 30 * 24 * time.Hour, Shape: -1}})
 		first := get(w, "http://h1.sim.test/").Body.String()
 		time.Sleep(time.Hour)
 		hour := get(w, "http://h1.sim.test/").Body.String()
@@ -366,7 +395,8 @@ func TestChangesInVirtualTime(t *testing.T) {
 		if year := get(w, "http://h1.sim.test/").Body.String(); first != hour || year == first {
 			t.Errorf("after an hour changed is %t, after a year %t", first != hour, first != year)
 		}
-		if fresh := w.Freshness(time.Now().Add(-366*24*time.Hour), time.Now()); fresh <= 0 || fresh > 0.2 {
+		if fresh := w.Freshness(time.Now().Add(-366*24*time.Hour), time.Now()); fresh <= 0 ||
+			fresh > 0.2 {
 			t.Errorf("freshness %v", fresh)
 		}
 	})
@@ -375,8 +405,10 @@ func TestChangesInVirtualTime(t *testing.T) {
 func TestChangesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Changes{
-		{Mean: -1}, {Noise: 3}, {Mean: time.Second, Spread: 0.5}, {Mean: time.Second, Spread: math.NaN()}, {Mean: time.Second, Shape: math.Inf(1)},
-		{Mean: time.Second, Gone: 1001}, {Mean: time.Second, Turn: 1}, {Mean: time.Second, ETags: Claims{800, 201}}, {Mean: time.Second, Dates: Claims{-1, 0}},
+		{Mean: -1}, {Noise: 3}, {Mean: time.Second, Spread: 0.5}, {Mean: time.Second, Spread: math.NaN()},
+		{Mean: time.Second, Shape: math.Inf(1)},
+		{Mean: time.Second, Gone: 1001}, {Mean: time.Second, Turn: 1},
+		{Mean: time.Second, ETags: Claims{800, 201}}, {Mean: time.Second, Dates: Claims{-1, 0}},
 	} {
 		if _, err := New(Config{Changes: c}); err == nil || !strings.Contains(err.Error(), "Changes") {
 			t.Errorf("%+v: %v", c, err)

@@ -31,8 +31,8 @@ type Config struct {
 	// SizeSpread makes sizes differ: the deviation of the logarithm of a page's size, whose median is
 	// then PageBytes; a page is at most 16 times smaller or larger. 0: all are of one size.
 	SizeSpread float64
-	// NaturalText makes sentences of 20,000 words that are as frequent as those of a language (Zipf's law), in place of
-	// 3,000 words that are all as frequent, which compress less than texts do.
+	// NaturalText makes sentences of 20,000 words that are as frequent as those of a language (Zipf's
+	// law), in place of 3,000 words that are all as frequent, which compress less than texts do.
 	NaturalText bool
 	// Domain is the last part of every host name (default "sim.test").
 	Domain string
@@ -163,7 +163,8 @@ func (c Config) validate() error {
 	atLeast("LinksPerPage", c.LinksPerPage, 1)
 	atLeast("PageBytes", c.PageBytes, 1)
 	if !(c.SizeSpread >= 0 && c.SizeSpread <= maxSizeSpread) {
-		errs = append(errs, fmt.Errorf("config: SizeSpread is %v, must be from 0 to %v", c.SizeSpread, maxSizeSpread))
+		errs = append(errs,
+			fmt.Errorf("config: SizeSpread is %v, must be from 0 to %v", c.SizeSpread, maxSizeSpread))
 	}
 	atLeast("SeedHosts", c.SeedHosts, 1)
 	atLeast("Addrs", c.Addrs, 1)
@@ -178,13 +179,16 @@ func (c Config) validate() error {
 		errs = append(errs, fmt.Errorf("config: Doors is %d, must be at most %d", c.Doors, maxDoors))
 	}
 	if kinds := c.Redirects + c.Missing + c.Private + c.Hidden; kinds > 900 {
-		errs = append(errs, fmt.Errorf("config: Redirects, Missing, Private and Hidden sum to %d in a thousand, must be at most 900", kinds))
+		errs = append(errs, fmt.Errorf(
+			"config: Redirects, Missing, Private and Hidden sum to %d in a thousand, must be at most 900",
+			kinds))
 	}
 	if total := int64(c.Hosts) * int64(c.PagesPerHost+c.TrapPages); total > maxPages {
 		errs = append(errs, fmt.Errorf("config: %d pages, must be at most %d", total, maxPages))
 	}
 	if c.Domain != strings.ToLower(c.Domain) || strings.HasPrefix(c.Domain, ".") {
-		errs = append(errs, fmt.Errorf("config: Domain is %q, must be lower case and not begin with a dot", c.Domain))
+		errs = append(errs,
+			fmt.Errorf("config: Domain is %q, must be lower case and not begin with a dot", c.Domain))
 	}
 	errs = append(errs, c.Changes.validate())
 	if err := errors.Join(errs...); err != nil {

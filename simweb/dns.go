@@ -86,7 +86,8 @@ func (w *Web) serveDNS(door int, rw dns.ResponseWriter, question *dns.Msg) {
 		zone := dns.Fqdn(w.cfg.Domain)
 		m.Ns = append(m.Ns, &dns.SOA{
 			Hdr: dns.RR_Header{Name: zone, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: answerTTL},
-			Ns:  "ns." + zone, Mbox: "hostmaster." + zone, Serial: 1, Refresh: 3600, Retry: 600, Expire: 86400, Minttl: answerTTL,
+			Ns:  "ns." + zone, Mbox: "hostmaster." + zone, Serial: 1, Refresh: 3600, Retry: 600,
+			Expire: 86400, Minttl: answerTTL,
 		})
 	}
 	_ = rw.WriteMsg(m) // as above

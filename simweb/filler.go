@@ -29,7 +29,8 @@ func newFiller(seed uint64, natural bool) *filler {
 	for i := range f.words {
 		f.words[i] = word(2+d.next(3), d)
 	}
-	f.fill(evenBlocks, func(b []byte) []byte { return append(append(b, f.words[d.next(evenWords)]...), ' ') })
+	f.fill(evenBlocks,
+		func(b []byte) []byte { return append(append(b, f.words[d.next(evenWords)]...), ' ') })
 	return f
 }
 
@@ -68,7 +69,8 @@ func word(syllables uint64, d *below) string {
 	return string(b)
 }
 
-// naturalWords makes a vocabulary, the most frequent word first. Frequent words are short, as in languages.
+// naturalWords makes a vocabulary, the most frequent word first. Frequent words are short, as in
+// languages.
 func naturalWords(d *below) []string {
 	words := make([]string, naturalVocabulary)
 	for rank := range words {
@@ -77,8 +79,9 @@ func naturalWords(d *below) []string {
 	return words
 }
 
-// sentences returns what appends a sentence of words. The k-th is drawn as often as 1/(k+2.7) says (Zipf's law); three in four
-// follow the word before them as they do elsewhere, and some are marked up, so that a page compresses as pages do.
+// sentences returns what appends a sentence of words. The k-th is drawn as often as 1/(k+2.7) says
+// (Zipf's law); three in four follow the word before them as they do elsewhere, and some are marked
+// up, so that a page compresses as pages do.
 func sentences(words []string, d *below) func([]byte) []byte {
 	upTo := make([]float64, len(words)) // the share of a word and all before it
 	sum := 0.0
@@ -86,7 +89,9 @@ func sentences(words []string, d *below) func([]byte) []byte {
 		sum += math.Pow(float64(k+1)+zipfOffset, -zipfExponent)
 		upTo[k] = sum
 	}
-	ranked := func(share float64) int { return min(sort.SearchFloat64s(upTo, share*sum), len(words)-1) }
+	ranked := func(share float64) int {
+		return min(sort.SearchFloat64s(upTo, share*sum), len(words)-1)
+	}
 	before := 0
 	drawn := func() string {
 		if r := d.next(8); r < 6 { // one of two that often follow

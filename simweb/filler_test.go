@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Natural words are as frequent as Zipf's law says, and compress better than those that are all as frequent.
+// Natural words are as frequent as Zipf's law says, and compress better than those that are all as
+// frequent.
 func TestNaturalText(t *testing.T) {
 	t.Parallel()
 	natural, even := newFiller(7, true), newFiller(7, false)
@@ -18,30 +19,37 @@ func TestNaturalText(t *testing.T) {
 		if len(block) != fillerSize {
 			t.Fatalf("a block of %d bytes, want %d", len(block), fillerSize)
 		}
-		text := strings.NewReplacer("<p>", "", "</p>\n", "", `<span class="term" lang="en">`, "", "</span>", "").Replace(string(block))
-		for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
+		text := strings.NewReplacer("<p>", "", "</p>\n", "", `<span class="term" lang="en">`, "",
+			"</span>", "").Replace(string(block))
+		for w := range strings.FieldsFuncSeq(strings.ToLower(text),
+			func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
 			counts[w]++
 			total++
 		}
 	}
-	frequent := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	frequent := slices.SortedFunc(maps.Keys(counts),
+		func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
 	if share := float64(counts[frequent[0]]) / float64(total); share < 0.02 || share > 0.1 {
 		t.Errorf("the most frequent word is %.3f of all, want from 0.02 to 0.1", share)
 	}
 	if len(frequent) < 5000 || len(frequent[0]) > 4 {
-		t.Errorf("%d words, the most frequent %q; want at least 5,000, and a short one", len(frequent), frequent[0])
+		t.Errorf("%d words, the most frequent %q; want at least 5,000, and a short one", len(frequent),
+			frequent[0])
 	}
 	size := func(f *filler) int { return len(packed(slices.Concat(f.text[:32]...))) }
 	if n, e := size(natural), size(even); n > 32*fillerSize*3/10 || n >= e {
-		t.Errorf("64 KB compress to %d bytes, want three tenths at most; with words that are all as frequent to %d", n, e)
+		t.Errorf("64 KB compress to %d bytes, want three tenths at most; "+
+			"with words that are all as frequent to %d", n, e)
 	}
-	t.Logf("64 KB compress to %d bytes, with words that are all as frequent to %d", size(natural), size(even))
+	t.Logf("64 KB compress to %d bytes, with words that are all as frequent to %d", size(natural),
+		size(even))
 }
 
 // With SizeSpread the median stays, and the deviation of the logarithm is what was asked for.
 func TestSizesSpread(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t, Config{Seed: 5, Hosts: 50, PagesPerHost: 40, PageBytes: 50_000, SizeSpread: 1, LinksPerPage: 2})
+	w := newWeb(t,
+		Config{Seed: 5, Hosts: 50, PagesPerHost: 40, PageBytes: 50_000, SizeSpread: 1, LinksPerPage: 2})
 	var sizes []int
 	for u := range w.Reachable() {
 		sizes = append(sizes, get(w, u).Body.Len())

@@ -34,7 +34,8 @@ type Conditions struct {
 	Misled        int   // answers 304 although the page had changed: the host lies
 }
 
-// Visits returns the final answers to requests for a page, oldest first; none in a web that does not change.
+// Visits returns the final answers to requests for a page, oldest first; none in a web that does
+// not change.
 func (w *Web) Visits(url string) []Visit {
 	page, ok := w.page(url)
 	if !ok || !w.cfg.Changes.on() {
@@ -42,7 +43,13 @@ func (w *Web) Visits(url string) []Visit {
 	}
 	var visits []Visit
 	for _, v := range w.judge.visitsOf(w.hostOf(page), page) {
-		visits = append(visits, Visit{At: w.cfg.Changes.Start.Add(v.at), Status: int(v.status), Conditional: v.conditional, Bytes: int(v.bytes), Saved: int(v.saved)})
+		visits = append(visits, Visit{
+			At:          w.cfg.Changes.Start.Add(v.at),
+			Status:      int(v.status),
+			Conditional: v.conditional,
+			Bytes:       int(v.bytes),
+			Saved:       int(v.saved),
+		})
 	}
 	return visits
 }
@@ -56,22 +63,25 @@ func (w *Web) Interval(url string, at time.Time) time.Duration {
 	return w.meanInterval(page, at)
 }
 
-// Changed returns when a page changes from a time on and before another. Going away and coming back are no changes.
+// Changed returns when a page changes from a time on and before another. Going away and coming back
+// are no changes.
 func (w *Web) Changed(url string, from, to time.Time) []time.Time {
 	page, ok := w.page(url)
 	if !ok || !w.changes(page) {
 		return nil
 	}
 	var times []time.Time
-	for _, at := range w.changesBetween(page, from.Sub(w.cfg.Changes.Start), to.Sub(w.cfg.Changes.Start)) {
+	for _, at := range w.changesBetween(page, from.Sub(w.cfg.Changes.Start),
+		to.Sub(w.cfg.Changes.Start)) {
 		times = append(times, w.cfg.Changes.Start.Add(at))
 	}
 	return times
 }
 
-// Freshness is the mean share of the time from a moment to another in which a crawler's copy of a page is what the page then is, over the
-// pages that a correct crawl requests and that can change. A page without a copy is not fresh. A copy is what the last final answer
-// had, a 404 or 410 included; a 304 changes no copy, be it true or not.
+// Freshness is the mean share of the time from a moment to another in which a crawler's copy of a
+// page is what the page then is, over the pages that a correct crawl requests and that can change.
+// A page without a copy is not fresh. A copy is what the last final answer had, a 404 or 410
+// included; a 304 changes no copy, be it true or not.
 func (w *Web) Freshness(from, to time.Time) float64 {
 	var sum float64
 	n := 0
@@ -97,7 +107,8 @@ func (w *Web) PageFreshness(from, to time.Time) iter.Seq2[string, float64] {
 	}
 }
 
-// FreshnessIf is the freshness of a page that would be visited at certain times, in order, without validators.
+// FreshnessIf is the freshness of a page that would be visited at certain times, in order, without
+// validators.
 func (w *Web) FreshnessIf(url string, visits []time.Time, from, to time.Time) float64 {
 	page, ok := w.page(url)
 	if !ok || !w.changes(page) {
@@ -216,7 +227,14 @@ func (j *judge) noteLocked(v *visit) {
 	if j.visits == nil {
 		return
 	}
-	l := logged{at: v.start.Sub(j.changing), held: v.held, bytes: saturated(v.bytes), saved: saturated(v.saved), status: uint16(v.status), conditional: v.conditional}
+	l := logged{
+		at:          v.start.Sub(j.changing),
+		held:        v.held,
+		bytes:       saturated(v.bytes),
+		saved:       saturated(v.saved),
+		status:      uint16(v.status),
+		conditional: v.conditional,
+	}
 	log := &j.visits[v.page]
 	if v.status == 304 {
 		l.held = unknown

@@ -14,7 +14,9 @@ import (
 // Any path either is no page or is exactly the path of the page that it names.
 func FuzzParsePath(f *testing.F) {
 	w := newWeb(f, Config{Seed: 1, Hosts: 8}.Quirky())
-	for _, path := range []string{"/", "/p/3.html", "/p/03.html", "/view?id=2", "/calendar?day=1", "/calendar?day=0", "/private/open/9.html", "/d/1/4.html", "//", "", "/p/-1.html", "/p/99999999999.html"} {
+	for _, path := range []string{"/", "/p/3.html", "/p/03.html", "/view?id=2", "/calendar?day=1",
+		"/calendar?day=0", "/private/open/9.html", "/d/1/4.html", "//", "", "/p/-1.html",
+		"/p/99999999999.html"} {
 		f.Add(uint8(0), path)
 	}
 	f.Fuzz(func(t *testing.T, hostIndex uint8, path string) {
@@ -51,7 +53,11 @@ func FuzzServe(f *testing.F) {
 		if err != nil {
 			return // no request line can carry this
 		}
-		r := &http.Request{Method: "GET", Host: host, URL: u, Header: http.Header{"Accept-Encoding": {accept}, "If-None-Match": {validator}, "If-Modified-Since": {validator}}}
+		r := &http.Request{Method: "GET", Host: host, URL: u, Header: http.Header{
+			"Accept-Encoding":   {accept},
+			"If-None-Match":     {validator},
+			"If-Modified-Since": {validator},
+		}}
 		rec := httptest.NewRecorder()
 		w.ServeHTTP(rec, r)
 		if rec.Code < 200 || rec.Code > 599 {

@@ -183,8 +183,9 @@ func (w *Web) finalAnswer(v *visit, r *http.Request, buf *buffers) answer {
 	return a
 }
 
-// zipped is a page's body, of which buf has the head, as a gzip file. Natural text is one stream of deflate, as servers send it
-// (wget2 1.99 crashes on long bodies that were joined); it costs the server a hundred times as much.
+// zipped is a page's body, of which buf has the head, as a gzip file. Natural text is one stream of
+// deflate, as servers send it (wget2 1.99 crashes on long bodies that were joined); it costs the
+// server a hundred times as much.
 func (w *Web) zipped(buf *buffers, v *visit) []byte {
 	if !w.cfg.NaturalText {
 		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page, v.held)
@@ -211,7 +212,11 @@ func (w *Web) goneAnswer(page uint32) answer {
 }
 
 func text(status int, body string) answer {
-	return answer{status: status, body: []byte(body), header: [][2]string{{"Content-Type", "text/plain; charset=utf-8"}}}
+	return answer{
+		status: status,
+		body:   []byte(body),
+		header: [][2]string{{"Content-Type", "text/plain; charset=utf-8"}},
+	}
 }
 
 // send writes an answer in one piece.

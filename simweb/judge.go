@@ -30,7 +30,8 @@ type visit struct {
 	who        string
 	start, end time.Time
 	status     int
-	// In a web that changes: what the page is at the start, whether the request was conditional, and the payload's bytes, sent or spared.
+	// In a web that changes: what the page is at the start, whether the request was conditional, and
+	// the payload's bytes, sent or spared.
 	held         version
 	conditional  bool
 	bytes, saved int
@@ -73,7 +74,11 @@ type hostLog struct {
 }
 
 func newJudge(hosts int, pages uint32) *judge {
-	j := &judge{hosts: make([]hostLog, hosts), asked: make([]uint8, pages), answered: make([]uint8, pages)}
+	j := &judge{
+		hosts:    make([]hostLog, hosts),
+		asked:    make([]uint8, pages),
+		answered: make([]uint8, pages),
+	}
 	for i := range j.hosts {
 		j.hosts[i].smallest = math.MaxInt64
 	}

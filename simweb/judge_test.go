@@ -48,21 +48,34 @@ func TestJudge(t *testing.T) {
 		lines string
 		want  Report
 	}{
-		"polite":      {polite + "140 begin /p/1.html\n150 end /p/1.html", Report{Pages: 2, Requests: 3, SmallestGap: 50}},
-		"too soon":    {polite + "139 begin /p/1.html\n150 end /p/1.html", Report{Pages: 2, Requests: 3, SmallestGap: 49, TooSoon: 1}},
-		"overlap":     {polite + "200 begin /p/1.html\n210 begin /p/2.html\n220 end /p/1.html\n230 end /p/2.html", Report{Pages: 3, Requests: 4, SmallestGap: 50, Overlaps: 1}},
-		"twice":       {polite + "200 begin /\n210 end /", Report{Pages: 1, Requests: 3, SmallestGap: 50, Duplicates: 1, MostTwice: 1}},
-		"busy":        {polite + "200 begin /p/1.html\n210 busy /p/1.html\n300 begin /p/1.html\n310 end /p/1.html", Report{Pages: 2, Requests: 4, SmallestGap: 50}},
-		"unsent":      {polite + "200 begin /p/1.html\n210 end /p/1.html\n210 unsent /p/1.html\n300 begin /p/1.html\n310 end /p/1.html", Report{Pages: 2, Requests: 4, SmallestGap: 50}},
-		"no robots":   {"0 begin /\n10 end /", Report{Pages: 1, Requests: 1, SmallestGap: -1, LateRobots: 1}},
-		"busy robots": {"0 begin /robots.txt\n10 busy /robots.txt\n100 begin /\n110 end /", Report{Pages: 1, Requests: 2, SmallestGap: 90, LateRobots: 1}},
+		"polite": {polite + "140 begin /p/1.html\n150 end /p/1.html",
+			Report{Pages: 2, Requests: 3, SmallestGap: 50}},
+		"too soon": {polite + "139 begin /p/1.html\n150 end /p/1.html",
+			Report{Pages: 2, Requests: 3, SmallestGap: 49, TooSoon: 1}},
+		"overlap": {
+			polite + "200 begin /p/1.html\n210 begin /p/2.html\n220 end /p/1.html\n230 end /p/2.html",
+			Report{Pages: 3, Requests: 4, SmallestGap: 50, Overlaps: 1},
+		},
+		"twice": {polite + "200 begin /\n210 end /",
+			Report{Pages: 1, Requests: 3, SmallestGap: 50, Duplicates: 1, MostTwice: 1}},
+		"busy": {
+			polite + "200 begin /p/1.html\n210 busy /p/1.html\n300 begin /p/1.html\n310 end /p/1.html",
+			Report{Pages: 2, Requests: 4, SmallestGap: 50},
+		},
+		"unsent": {polite + "200 begin /p/1.html\n210 end /p/1.html\n210 unsent /p/1.html\n" +
+			"300 begin /p/1.html\n310 end /p/1.html", Report{Pages: 2, Requests: 4, SmallestGap: 50}},
+		"no robots": {"0 begin /\n10 end /",
+			Report{Pages: 1, Requests: 1, SmallestGap: -1, LateRobots: 1}},
+		"busy robots": {"0 begin /robots.txt\n10 busy /robots.txt\n100 begin /\n110 end /",
+			Report{Pages: 1, Requests: 2, SmallestGap: 90, LateRobots: 1}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb(t, Config{Hosts: 1, PagesPerHost: 5, Delay: 50 * time.Millisecond})
 			// Every page of this small web gets a plain path.
 			for n := range w.pages {
-				c.lines = strings.ReplaceAll(c.lines, fmt.Sprintf("/p/%d.html", n), strings.TrimPrefix(w.url(n), w.origin(0)))
+				c.lines = strings.ReplaceAll(c.lines, fmt.Sprintf("/p/%d.html", n),
+					strings.TrimPrefix(w.url(n), w.origin(0)))
 			}
 			got := script(t, w, c.lines)
 			if c.want.SmallestGap > 0 {
@@ -79,10 +92,13 @@ func TestJudge(t *testing.T) {
 
 func TestCrawlDelayCountsFromTheSecondRequestAfterRobots(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t, Config{Hosts: 1, PagesPerHost: 5, Delay: 50 * time.Millisecond, CrawlDelay: time.Second})
+	w := newWeb(t,
+		Config{Hosts: 1, PagesPerHost: 5, Delay: 50 * time.Millisecond, CrawlDelay: time.Second})
 	w.hosts[0].robots, w.hosts[0].slowed = robotsAll, true
-	first, second := strings.TrimPrefix(w.url(1), w.origin(0)), strings.TrimPrefix(w.url(2), w.origin(0))
-	r := script(t, w, "0 begin /robots.txt\n10 end /robots.txt\n60 begin /\n70 end /\n1070 begin "+first+"\n1080 end "+first)
+	first, second := strings.TrimPrefix(w.url(1), w.origin(0)), strings.TrimPrefix(w.url(2),
+		w.origin(0))
+	r := script(t, w, "0 begin /robots.txt\n10 end /robots.txt\n60 begin /\n70 end /\n1070 begin "+
+		first+"\n1080 end "+first)
 	if r.TooSoon != 0 {
 		t.Errorf("polite, and judged too soon %d times", r.TooSoon)
 	}
@@ -94,7 +110,8 @@ func TestCrawlDelayCountsFromTheSecondRequestAfterRobots(t *testing.T) {
 
 func TestForbiddenAndUnreachable(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t, Config{Seed: 1, Hosts: 8, PagesPerHost: 100, Private: 300, Hidden: 100, DeadHosts: 1})
+	w := newWeb(t,
+		Config{Seed: 1, Hosts: 8, PagesPerHost: 100, Private: 300, Hidden: 100, DeadHosts: 1})
 	forbidden := 0
 	for i := range w.hosts {
 		h := &w.hosts[i]
@@ -114,7 +131,8 @@ func TestForbiddenAndUnreachable(t *testing.T) {
 	get(w, "http://elsewhere.test/")
 	r := w.Report()
 	if forbidden == 0 || r.RobotsViolations != forbidden || r.Extra != forbidden+3 {
-		t.Errorf("%d forbidden requests and 3 strange ones, judged %d and %d", forbidden, r.RobotsViolations, r.Extra)
+		t.Errorf("%d forbidden requests and 3 strange ones, judged %d and %d", forbidden,
+			r.RobotsViolations, r.Extra)
 	}
 	for _, word := range []string{"were not fetched", "cannot be reached", "forbids"} {
 		if err := r.Err(); err == nil || !strings.Contains(err.Error(), word) {
@@ -127,11 +145,19 @@ func TestForbiddenAndUnreachable(t *testing.T) {
 func TestSlowAndBusyAnswersInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWeb(t, Config{Hosts: 1, PagesPerHost: 3, Slow: 1000, SlowBy: time.Hour, RateLimited: 1000, RetryAfter: 1500 * time.Millisecond})
+		w := newWeb(t, Config{
+			Hosts:        1,
+			PagesPerHost: 3,
+			Slow:         1000,
+			SlowBy:       time.Hour,
+			RateLimited:  1000,
+			RetryAfter:   1500 * time.Millisecond,
+		})
 		start := time.Now()
 		rec := get(w, "http://h1.sim.test/")
 		if rec.Code != 429 || rec.Header().Get("Retry-After") != "2" || time.Since(start) != 0 {
-			t.Errorf("first answer: %d, Retry-After %q, after %v", rec.Code, rec.Header().Get("Retry-After"), time.Since(start))
+			t.Errorf("first answer: %d, Retry-After %q, after %v", rec.Code, rec.Header().Get("Retry-After"),
+				time.Since(start))
 		}
 		if rec = get(w, "http://h1.sim.test/"); rec.Code != 200 || time.Since(start) != time.Hour {
 			t.Errorf("second answer: %d after %v", rec.Code, time.Since(start))
@@ -144,7 +170,8 @@ func TestRequestsAreReported(t *testing.T) {
 	var seen []Request
 	w := newWeb(t, Config{Hosts: 1, OnRequest: func(r Request) { seen = append(seen, r) }})
 	get(w, "http://H1.sim.test:80/")
-	if len(seen) != 1 || seen[0].URL != "http://h1.sim.test/" || seen[0].Status != 200 || seen[0].End.Before(seen[0].Start) {
+	if len(seen) != 1 || seen[0].URL != "http://h1.sim.test/" || seen[0].Status != 200 ||
+		seen[0].End.Before(seen[0].Start) {
 		t.Errorf("reported %+v", seen)
 	}
 	r := httptest.NewRequest("POST", "http://h1.sim.test/", strings.NewReader("x"))

@@ -108,15 +108,16 @@ func example(to *[]string, url string) {
 func (r *Report) Err() error {
 	var errs []error
 	if r.Duplicates > 0 {
-		errs = append(errs, fmt.Errorf("%d answers to pages that had been answered before, such as %s", r.Duplicates, first(r.DuplicateExamples)))
+		errs = append(errs, fmt.Errorf("%d answers to pages that had been answered before, such as %s",
+			r.Duplicates, first(r.DuplicateExamples)))
 	}
 	return errors.Join(append(errs, r.ErrButDuplicates())...)
 }
 
 // ErrOfMoves is Err for a crawl in which each partition has moved between living nodes so often, at
-// most. The page that is open when the partition of its host moves gets a moment to end, and is asked
-// for once more if that does not suffice, for example because the machine is busy. A host has one
-// open page.
+// most. The page that is open when the partition of its host moves gets a moment to end, and is
+// asked for once more if that does not suffice, for example because the machine is busy. A host has
+// one open page.
 func (r *Report) ErrOfMoves(moves int) error {
 	if r.MostTwice > moves {
 		return r.Err()
@@ -132,7 +133,8 @@ func (r *Report) ErrButDuplicates() error {
 			errs = append(errs, fmt.Errorf("%d "+format, append([]any{n}, args...)...))
 		}
 	}
-	fail(r.Missing, "of %d reachable pages were not fetched, such as %s", r.Reachable, first(r.MissingExamples))
+	fail(r.Missing, "of %d reachable pages were not fetched, such as %s", r.Reachable,
+		first(r.MissingExamples))
 	fail(r.Extra, "requests for pages that cannot be reached, such as %s", first(r.ExtraExamples))
 	fail(r.TooSoon, "requests came too soon; the smallest gap is %v, at %s", r.SmallestGap, r.GapHost)
 	fail(r.Overlaps, "requests began while another to the same host was open")

@@ -60,10 +60,12 @@ func (w *Web) Listen(addr string) (*Server, error) {
 		return nil, fmt.Errorf("simweb: listen address: %w", err)
 	}
 	if !want.Addr().Is4() || !want.Addr().IsLoopback() && !testNetwork.Contains(want.Addr()) {
-		return nil, fmt.Errorf("simweb: %s is not a loopback address, nor one of the test network %s", want.Addr(), testNetwork)
+		return nil, fmt.Errorf("simweb: %s is not a loopback address, nor one of the test network %s",
+			want.Addr(), testNetwork)
 	}
 	if a := want.Addr().As4(); int(a[2])+w.cfg.Doors > 256 || int(a[3])+w.cfg.Addrs > 256 {
-		return nil, fmt.Errorf("simweb: %d doors of %d addresses do not fit behind %s", w.cfg.Doors, w.cfg.Addrs, want.Addr())
+		return nil, fmt.Errorf("simweb: %d doors of %d addresses do not fit behind %s", w.cfg.Doors,
+			w.cfg.Addrs, want.Addr())
 	}
 	w.base = want.Addr()
 	s := &Server{web: w}
@@ -212,7 +214,8 @@ func (s *Server) dnsServers() []*dns.Server {
 	var servers []*dns.Server
 	for door, l := range s.dnsOn {
 		names := doorNames{s.web, door}
-		servers = append(servers, &dns.Server{Listener: l.tcp, Handler: names}, &dns.Server{PacketConn: l.udp, Handler: names})
+		servers = append(servers, &dns.Server{Listener: l.tcp, Handler: names},
+			&dns.Server{PacketConn: l.udp, Handler: names})
 	}
 	return servers
 }

@@ -67,7 +67,8 @@ func (n *naive) rules(host string) []string {
 	for line := range strings.Lines(rec.Body.String()) {
 		line = strings.TrimSpace(line)
 		if agent, ok := strings.CutPrefix(line, "User-agent: "); ok {
-			mine = agent == "crawlnode" || agent == "*" && !strings.Contains(rec.Body.String(), "User-agent: crawlnode")
+			mine = agent == "crawlnode" ||
+				agent == "*" && !strings.Contains(rec.Body.String(), "User-agent: crawlnode")
 		} else if sitemap, ok := strings.CutPrefix(line, "Sitemap: "); ok {
 			for _, loc := range strings.Split(get(n.w, sitemap).Body.String(), "<loc>")[1:] {
 				n.push(loc[:strings.Index(loc, "</loc>")])
@@ -152,8 +153,14 @@ func hrefs(t *testing.T, rec *httptest.ResponseRecorder) []string {
 func TestNaiveCrawlAgreesWithTheWalk(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{
-		"plain":      {Seed: 1},
-		"quirky":     Config{Seed: 2, Hosts: 30, PagesPerHost: 60, PageBytes: 3000, SlowBy: time.Millisecond}.Quirky(),
+		"plain": {Seed: 1},
+		"quirky": Config{
+			Seed:         2,
+			Hosts:        30,
+			PagesPerHost: 60,
+			PageBytes:    3000,
+			SlowBy:       time.Millisecond,
+		}.Quirky(),
 		"one seed":   Config{Seed: 3, Hosts: 10, SeedHosts: 1, PageBytes: 500}.Quirky(),
 		"tiny":       {Seed: 4, Hosts: 1, PagesPerHost: 1, LinksPerPage: 1, PageBytes: 1},
 		"thin":       Config{Seed: 6, Hosts: 30, SeedHosts: 5, Thin: true, PageBytes: 500}.Quirky(),
@@ -237,10 +244,18 @@ func TestSameSeedSameBytes(t *testing.T) {
 func TestGzipAndPlainAreTheSamePage(t *testing.T) {
 	t.Parallel()
 	for i, size := range []int{1, 700, 2048, 20_000, 150_000, 150_000} {
-		w := newWeb(t, Config{Seed: 3, Hosts: 2, PagesPerHost: 20 - 3*i, PageBytes: size, Gzip: 1000, NaturalText: i == 5})
+		w := newWeb(t, Config{
+			Seed:         3,
+			Hosts:        2,
+			PagesPerHost: 20 - 3*i,
+			PageBytes:    size,
+			Gzip:         1000,
+			NaturalText:  i == 5,
+		})
 		for u := range w.Reachable() {
 			plain, zipped := get(w, u), get(w, u, "Accept-Encoding", "br, gzip;q=0.5")
-			if zipped.Header().Get("Content-Encoding") != "gzip" || plain.Header().Get("Content-Encoding") != "" {
+			if zipped.Header().Get("Content-Encoding") != "gzip" ||
+				plain.Header().Get("Content-Encoding") != "" {
 				t.Fatal("gzip is not sent to a client that accepts it, or is sent to one that does not")
 			}
 			z, err := gzip.NewReader(zipped.Body)
@@ -274,7 +289,10 @@ func TestConfigErrorsAreAllNamed(t *testing.T) {
 //race:meets
 func TestServerServesAndEnds(t *testing.T) {
 	t.Parallel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	client := &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		Timeout:   30 * time.Second,
+	}
 	w := newWeb(t, Config{Seed: 1, Hosts: 4, Addrs: 2, Slow: 1000, SlowBy: time.Minute})
 	s, err := w.Listen("127.0.0.1:0")
 	if err != nil {
@@ -290,7 +308,8 @@ func TestServerServesAndEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if names := w.HostNames(); !slices.Contains(names, "h4.sim.test") || !strings.HasSuffix(w.Seeds()[0], w.port+"/") {
+	if names := w.HostNames(); !slices.Contains(names, "h4.sim.test") ||
+		!strings.HasSuffix(w.Seeds()[0], w.port+"/") {
 		t.Errorf("names %v, seeds %v", names, w.Seeds())
 	}
 	// A slow answer does not hold the end up.

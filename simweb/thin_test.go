@@ -17,7 +17,16 @@ import (
 // that can be reached, so that no link may get lost.
 func TestThinWebHasOneWayToEachPage(t *testing.T) {
 	t.Parallel()
-	w := newWeb(t, Config{Seed: 3, Hosts: 40, PagesPerHost: 30, SeedHosts: 8, Thin: true, Missing: 30, Private: 30, DeadHosts: 2})
+	w := newWeb(t, Config{
+		Seed:         3,
+		Hosts:        40,
+		PagesPerHost: 30,
+		SeedHosts:    8,
+		Thin:         true,
+		Missing:      30,
+		Private:      30,
+		DeadHosts:    2,
+	})
 	ways := make([]int, w.pages)
 	reachable := w.reach()
 	var links []uint32
@@ -84,16 +93,21 @@ func TestDoorsTellClientsApart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
+	client := &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		Timeout:   30 * time.Second,
+	}
 	for door, server := range s.Doors {
 		m := new(dns.Msg)
 		m.SetQuestion("h2.sim.test.", dns.TypeA)
-		answer, _, err := (&dns.Client{Timeout: 10 * time.Second}).ExchangeContext(ctx, m, server.String())
+		answer, _, err := (&dns.Client{Timeout: 10 * time.Second}).ExchangeContext(ctx, m,
+			server.String())
 		if err != nil || len(answer.Answer) != 1 {
 			t.Fatalf("door %d: %v, %v", door, answer, err)
 		}
 		ip := answer.Answer[0].(*dns.A).A.String()
-		req, err := http.NewRequestWithContext(ctx, "GET", "http://"+net.JoinHostPort(ip, w.port[1:])+"/", nil)
+		req, err := http.NewRequestWithContext(ctx, "GET", "http://"+net.JoinHostPort(ip, w.port[1:])+"/",
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}

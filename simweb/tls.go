@@ -20,8 +20,8 @@ import (
 const certified = 30 * 24 * time.Hour
 
 // certify makes an authority and, signed by it, a certificate for all names of the
-// web, and for its address, which is what wget2 believes a proxy of https to be called. The authority's key is forgotten. Keys are the only thing of a web that
-// its seed does not decide.
+// web, and for its address, which is what wget2 believes a proxy of https to be called. The
+// authority's key is forgotten. Keys are the only thing of a web that its seed does not decide.
 func (s *Server) certify() error {
 	now := time.Now()
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -42,16 +42,20 @@ func (s *Server) certify() error {
 		return err
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: s.web.cfg.Domain}, DNSNames: []string{"*." + s.web.cfg.Domain}, IPAddresses: []net.IP{s.web.base.AsSlice()},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: s.web.cfg.Domain},
+		DNSNames: []string{"*." + s.web.cfg.Domain}, IPAddresses: []net.IP{s.web.base.AsSlice()},
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
 	if err != nil {
 		return err
 	}
 	s.Authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
-	s.tls = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: key}}}
+	s.tls = &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{leafDER}, PrivateKey: key}},
+	}
 	return nil
 }
 
@@ -81,7 +85,8 @@ func (w *Web) note(rw http.ResponseWriter, r *http.Request) {
 	if most := w.cfg.ConnRequests; most > 0 && n >= int64(most) {
 		rw.Header().Set("Connection", "close") // in HTTP/2 net/http says GOAWAY
 	} else if r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Connection"), "keep-alive") {
-		rw.Header().Set("Connection", "keep-alive") // needless, but most servers say it and wget2 1.99 wants to hear it
+		// needless, but most servers say it and wget2 1.99 wants to hear it
+		rw.Header().Set("Connection", "keep-alive")
 	}
 }
 

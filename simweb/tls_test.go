@@ -49,14 +49,18 @@ func fetch(t *testing.T, c *http.Client, u string) *http.Response {
 
 func TestTLS(t *testing.T) {
 	for _, http1 := range []bool{false, true} {
-		w, s := serve(t, Config{Seed: 3, Hosts: 2, PagesPerHost: 5, TLS: true, HTTP1: http1, ConnRequests: 2})
+		w, s := serve(t,
+			Config{Seed: 3, Hosts: 2, PagesPerHost: 5, TLS: true, HTTP1: http1, ConnRequests: 2})
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(s.Authority) {
 			t.Fatal("the authority is no certificate")
 		}
 		transport := &http.Transport{
 			ForceAttemptHTTP2: !http1,
-			TLSClientConfig:   &tls.Config{RootCAs: roots, ClientSessionCache: tls.NewLRUClientSessionCache(4)},
+			TLSClientConfig: &tls.Config{
+				RootCAs:            roots,
+				ClientSessionCache: tls.NewLRUClientSessionCache(4),
+			},
 			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, network, s.HTTP.String())
 			},
@@ -70,8 +74,10 @@ func TestTLS(t *testing.T) {
 		}
 		transport.CloseIdleConnections()
 		r := w.Report()
-		if over2 := map[bool]int{false: 6}[http1]; r.Connections != 3 || r.Handshakes != 1 || r.Resumed != 2 || r.HTTP2 != over2 {
-			t.Errorf("%d connections, %d full and %d resumed handshakes, %d requests over HTTP/2; want 3, 1, 2, %d",
+		if over2 := map[bool]int{false: 6}[http1]; r.Connections != 3 || r.Handshakes != 1 ||
+			r.Resumed != 2 || r.HTTP2 != over2 {
+			t.Errorf(
+				"%d connections, %d full and %d resumed handshakes, %d requests over HTTP/2; want 3, 1, 2, %d",
 				r.Connections, r.Handshakes, r.Resumed, r.HTTP2, over2)
 		}
 		for u := range w.Reachable() {

@@ -63,7 +63,8 @@ func (w *Web) lastModified(says *promises, held version, at time.Time) (date tim
 	return start.Truncate(time.Second), true
 }
 
-// condition turns the answer of a page into a 304 where the request's validators say so, and notes for the judge what it saved.
+// condition turns the answer of a page into a 304 where the request's validators say so, and notes
+// for the judge what it saved.
 func (w *Web) condition(a *answer, v *visit, r *http.Request) {
 	matches, conditional := notModified(r, a)
 	v.conditional, v.bytes = conditional, len(a.body)
@@ -73,7 +74,8 @@ func (w *Web) condition(a *answer, v *visit, r *http.Request) {
 	}
 }
 
-// conditionFile does the same for a sitemap. Its entity tag is that of its bytes, on hosts with true ones.
+// conditionFile does the same for a sitemap. Its entity tag is that of its bytes, on hosts with
+// true ones.
 func (w *Web) conditionFile(a *answer, v *visit, r *http.Request) {
 	if w.hosts[v.host].says.etags != truthful {
 		return
@@ -84,14 +86,16 @@ func (w *Web) conditionFile(a *answer, v *visit, r *http.Request) {
 	}
 }
 
-// shorten makes the answer a 304, which has no payload and does not describe one (RFC 9110, 15.4.5).
+// shorten makes the answer a 304, which has no payload and does not describe one (RFC 9110,
+// 15.4.5).
 func (a *answer) shorten() {
 	a.status, a.body = http.StatusNotModified, nil
-	a.header = slices.DeleteFunc(a.header, func(kv [2]string) bool { return strings.HasPrefix(kv[0], "Content-") })
+	a.header = slices.DeleteFunc(a.header,
+		func(kv [2]string) bool { return strings.HasPrefix(kv[0], "Content-") })
 }
 
-// notModified evaluates the conditions of a request (RFC 9110, 13.2.2): If-Modified-Since counts only
-// without If-None-Match. conditional says that there was one.
+// notModified evaluates the conditions of a request (RFC 9110, 13.2.2): If-Modified-Since counts
+// only without If-None-Match. conditional says that there was one.
 func notModified(r *http.Request, a *answer) (matches, conditional bool) {
 	if tags := r.Header.Values("If-None-Match"); len(tags) > 0 {
 		return tagMatches(strings.Join(tags, ","), a.get("ETag")), true
@@ -111,7 +115,8 @@ func tagMatches(list, tag string) bool {
 		return false
 	}
 	for one := range strings.SplitSeq(list, ",") {
-		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
+		if one = strings.TrimSpace(one); one == "*" ||
+			strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}

@@ -26,8 +26,9 @@ type Web struct {
 	filler  *filler
 	judge   *judge
 	traffic traffic
-	scheme  string              // http or https
-	port    string              // ":8080", or "" for the scheme's own; set by Listen before anything is served
+	scheme  string // http or https
+	// ":8080", or "" for the scheme's own; set by Listen before anything is served
+	port    string
 	fanout  uint32              // children of a page in its host's tree
 	aliases map[string]int      // host name -> index in hosts
 	base    netip.Addr          // the first address; set by Listen
@@ -68,7 +69,12 @@ func New(c Config) (*Web, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := &Web{cfg: c, scheme: "http", aliases: make(map[string]int, c.Hosts+c.DeadHosts), base: netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	w := &Web{
+		cfg:     c,
+		scheme:  "http",
+		aliases: make(map[string]int, c.Hosts+c.DeadHosts),
+		base:    netip.AddrFrom4([4]byte{127, 0, 0, 1}),
+	}
 	if c.TLS {
 		w.scheme = "https"
 	}
@@ -107,7 +113,12 @@ func (w *Web) layOut() {
 		w.addHost(h)
 	}
 	for i := range c.DeadHosts {
-		w.addHost(host{name: "dead" + strconv.Itoa(i+1) + "." + c.Domain, pages: 3, dead: true, robots: robotsMissing})
+		w.addHost(host{
+			name:   "dead" + strconv.Itoa(i+1) + "." + c.Domain,
+			pages:  3,
+			dead:   true,
+			robots: robotsMissing,
+		})
 	}
 }
 

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Deadlines makes contexts with a time limit for many short tasks. Those that begin within a part of the limit share one
-// context, and so one timer: a context with a timer of its own is five allocations for each of some hundreds of tasks a second.
+// Deadlines makes contexts with a time limit for many short tasks. Those that begin within a part
+// of the limit share one context, and so one timer: a context with a timer of its own is five
+// allocations for each of some hundreds of tasks a second.
 //
-// It is for tasks that nobody else can end: a parent that can be cancelled has contexts of its own. It may be used from
-// any goroutine.
+// It is for tasks that nobody else can end: a parent that can be cancelled has contexts of its own.
+// It may be used from any goroutine.
 type Deadlines struct {
 	limit time.Duration
 
@@ -26,7 +27,8 @@ const sharers = 10
 // NewDeadlines is for tasks that may take so long, and at most a tenth longer.
 func NewDeadlines(limit time.Duration) *Deadlines { return &Deadlines{limit: limit} }
 
-// Begin returns the context of a task that begins now. Call cancel once the task is over; the context may go on after it.
+// Begin returns the context of a task that begins now. Call cancel once the task is over; the
+// context may go on after it.
 func (d *Deadlines) Begin(parent context.Context) (ctx context.Context, cancel func()) {
 	if parent.Done() != nil {
 		return context.WithTimeout(parent, d.limit)

@@ -39,7 +39,8 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfOneTask checks that a parent's end, and cancel, end a task whose parent can be cancelled, and no other.
+// TestDeadlinesOfOneTask checks that a parent's end, and cancel, end a task whose parent can be
+// cancelled, and no other.
 func TestDeadlinesOfOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDeadlines(time.Second)

@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// Ticker is a time.Ticker whose ticks come at the same moments as those of all others of its interval: at the whole
-// multiples of it by the wall clock. To wake a process costs some 60 us of processor time, and as much for one tick
-// as for ten that are due together. A node that has nothing to do is woken by its tickers only.
+// Ticker is a time.Ticker whose ticks come at the same moments as those of all others of its
+// interval: at the whole multiples of it by the wall clock. To wake a process costs some 60 us of
+// processor time, and as much for one tick as for ten that are due together. A node that has
+// nothing to do is woken by its tickers only.
 //
-// The first tick comes within the interval, not after it. Ticks that send messages to other nodes at once have moments
-// of their own (time.Ticker): the members of a cluster would all send at the same time.
+// The first tick comes within the interval, not after it. Ticks that send messages to other nodes
+// at once have moments of their own (time.Ticker): the members of a cluster would all send at the
+// same time.
 type Ticker struct {
 	C <-chan time.Time
 	c chan time.Time // capacity 1: a tick that nobody has taken yet stands for later ones too
@@ -31,8 +33,8 @@ func New(every time.Duration) *Ticker {
 	return t
 }
 
-// Until is how long after now the next common moment of an interval is: more than 0, at most the interval. A jump
-// of the wall clock moves the moments, and makes one interval shorter.
+// Until is how long after now the next common moment of an interval is: more than 0, at most the
+// interval. A jump of the wall clock moves the moments, and makes one interval shorter.
 func Until(now time.Time, every time.Duration) time.Duration {
 	return every - time.Duration(now.UnixNano())%every
 }
@@ -50,8 +52,9 @@ func (t *Ticker) tick() {
 	}
 }
 
-// Reset changes the interval: the next tick comes at the next common moment of the new one. With the interval that the
-// ticker has already it changes nothing. A tick that nobody has taken yet stays.
+// Reset changes the interval: the next tick comes at the next common moment of the new one. With
+// the interval that the ticker has already it changes nothing. A tick that nobody has taken yet
+// stays.
 func (t *Ticker) Reset(every time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

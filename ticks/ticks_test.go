@@ -18,7 +18,8 @@ func TestUntil(t *testing.T) {
 		{350 * time.Millisecond, 250 * time.Millisecond, 150 * time.Millisecond},
 	} {
 		if got := Until(second.Add(c.after), c.every); got != c.want {
-			t.Errorf("%v after a whole second the next common moment of %v is %v away, want %v", c.after, c.every, got, c.want)
+			t.Errorf("%v after a whole second the next common moment of %v is %v away, want %v", c.after,
+				c.every, got, c.want)
 		}
 	}
 }

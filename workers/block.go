@@ -14,7 +14,8 @@ import (
 const maxBlock = 10 * 365 * 24 * time.Hour
 
 // errBlockNotCopied says that a replica is late.
-var errBlockNotCopied = errors.New("the block is stored here, and not yet on all replicas: send it again")
+var errBlockNotCopied = errors.New(
+	"the block is stored here, and not yet on all replicas: send it again")
 
 // Block has nobody request a host for as long as wait, whichever node holds it then; 0 ends an
 // earlier block. A URL that a worker has is not taken back. It returns when that is on the disks of
@@ -52,7 +53,8 @@ func (d *Desk) SetDelay(ctx context.Context, host crawl.Host, delay time.Duratio
 	}
 	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Partition(host), Host: host}}}
 	copied := d.copied(of)
-	if err := d.o.Source.SetDelay(ctx, of[0].Partition, host, min(max(delay, 0), MaxHostDelay)); err != nil {
+	if err := d.o.Source.SetDelay(ctx, of[0].Partition, host, min(max(delay, 0), MaxHostDelay)); err !=
+		nil {
 		return err
 	}
 	if awaitCopied(ctx, copied, of) != nil {

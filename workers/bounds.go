@@ -18,7 +18,8 @@ const maxField = 500
 // lighten cuts what a worker says to what counts. A link that is left out becomes "", so that it is
 // still counted: it is longer than a URL may be, or the page has more links than are taken.
 func lighten(r *crawl.WorkerResult) {
-	for _, field := range []*string{&r.Status, &r.ContentType, &r.ContentHash, (*string)(&r.Simhash), &r.Error} {
+	for _, field := range []*string{&r.Status, &r.ContentType, &r.ContentHash, (*string)(&r.Simhash),
+		&r.Error} {
 		*field = (*field)[:min(len(*field), maxField)]
 	}
 	left := pageLinkBytes
@@ -37,7 +38,8 @@ func written(s string) int {
 	n := len(`"",`)
 	for _, r := range s {
 		switch {
-		case r < ' ', r == utf8.RuneError, r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == 0x7f:
+		case r < ' ', r == utf8.RuneError, r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029',
+			r == 0x7f:
 			n += len(`\u0000`)
 		case r == '"', r == '\\':
 			n += 2

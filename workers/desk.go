@@ -18,7 +18,8 @@ var (
 	// ErrBusy says that too many wait for URLs.
 	ErrBusy = errors.New("too many workers wait for URLs at this node")
 	// errClosed says that the desk is closed for good.
-	errClosed = errors.New("this node gives out no URLs: it has not joined its cluster yet, or it stops")
+	errClosed = errors.New(
+		"this node gives out no URLs: it has not joined its cluster yet, or it stops")
 )
 
 const (
@@ -40,7 +41,11 @@ type Source interface {
 	pipeline.Source
 	// Reserve writes that the visits' hosts must not be requested until their holds end, whoever
 	// has them then.
-	Reserve(ctx context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) (kept []bool, err error)
+	Reserve(
+		ctx context.Context,
+		visits []crawl.Visit,
+		hold func(*crawl.Visit) crawl.LeaseHold,
+	) (kept []bool, err error)
 	// Adopt opens visits for those of the claims that Reserve wrote, here or at an earlier holder,
 	// and that nobody has used since. Others have the ID 0. After crawl.ErrMoving it may open more
 	// later.
@@ -61,7 +66,14 @@ type Source interface {
 type Pages interface {
 	Answered(v crawl.Visit, r pipeline.Report) *pipeline.Settlement
 	Settle(ctx context.Context, s *pipeline.Settlement) error
-	Return(ctx context.Context, v crawl.Visit, asked bool, held pipeline.Held, failed bool, reason string) error
+	Return(
+		ctx context.Context,
+		v crawl.Visit,
+		asked bool,
+		held pipeline.Held,
+		failed bool,
+		reason string,
+	) error
 }
 
 // Options are the parts of a Desk. All are required but Copied.
@@ -98,9 +110,10 @@ type Notes interface {
 // Desk gives visits of this node to workers and takes their results. Any goroutine may call its
 // methods.
 type Desk struct {
-	o      Options
-	mu     sync.Mutex // guards the rest of this block; held for moments only
-	pages  Pages      // nil before Use; then it does not change, and is read without mu by who has a visit
+	o  Options
+	mu sync.Mutex // guards the rest of this block; held for moments only
+	// nil before Use; then it does not change, and is read without mu by who has a visit
+	pages  Pages
 	book   *leases.Book
 	line   leases.Line
 	waits  map[*leases.Waiter]chan struct{} // closed when the wait is over
@@ -115,7 +128,8 @@ type Desk struct {
 
 	ends     sync.WaitGroup // visits in open, or being ended
 	settling chan struct{}
-	adopting sync.Mutex // held while claims are looked up, so that of a result that comes twice at once one counts
+	// held while claims are looked up, so that of a result that comes twice at once one counts
+	adopting sync.Mutex
 }
 
 // visit is one that was handed out.
@@ -129,8 +143,11 @@ type visit struct {
 // NewDesk makes a Desk, which gives out nothing before Use.
 func NewDesk(o Options) *Desk {
 	return &Desk{
-		o: o, book: leases.NewBook(leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Settled: maxSettled}),
-		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, byURL: map[string]uint64{}, keyed: map[crawl.Host][]*keyed{}, writes: map[crawl.LeaseTag]*writing{}, demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
+		o: o, book: leases.NewBook(
+			leases.Limits{Open: MaxOpen, PerWorker: MaxOpenPerWorker, Settled: maxSettled}),
+		waits: map[*leases.Waiter]chan struct{}{}, open: map[uint64]*visit{}, byURL: map[string]uint64{},
+		keyed: map[crawl.Host][]*keyed{}, writes: map[crawl.LeaseTag]*writing{},
+		demand: demand{coming: map[uint64]struct{}{}}, tell: make(chan struct{}, 1),
 		settling: make(chan struct{}, settlers),
 	}
 }
@@ -195,7 +212,8 @@ func (d *Desk) turn(now time.Time) time.Time {
 	for _, v := range over {
 		go func() { // each waits for a write; ends counts them
 			defer d.ends.Done()
-			d.note(d.pages.Return(context.Background(), v.Visit, true, pipeline.Held{}, !v.kept, "its worker's lease ended without a result"))
+			d.note(d.pages.Return(context.Background(), v.Visit, true, pipeline.Held{}, !v.kept,
+				"its worker's lease ended without a result"))
 		}()
 	}
 	return next
@@ -294,7 +312,8 @@ func (d *Desk) takenBack(id uint64) {
 	if v.lease != 0 {
 		held.For = withMargin(left)
 	}
-	d.note(d.pages.Return(context.Background(), v.Visit, v.lease != 0, held, false, "the node gave it up while a worker had it"))
+	d.note(d.pages.Return(context.Background(), v.Visit, v.lease != 0, held, false,
+		"the node gave it up while a worker had it"))
 }
 
 // withMargin is how long nobody may request a host whose lease lasts for d, by another clock.

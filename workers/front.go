@@ -101,7 +101,13 @@ func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease,
 	if q.Host != "" {
 		return f.nextOf(ctx, q, life)
 	}
-	b := batch{id: newLeaseID(time.Now().Add(life)), query: q, worker: q.Worker, most: q.Most, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
+	b := batch{
+		id:     newLeaseID(time.Now().Add(life)),
+		query:  q,
+		worker: q.Worker,
+		most:   q.Most,
+		lease:  crawl.WorkerLease{URLs: []crawl.LeasedURL{}},
+	}
 	until := time.Now().Add(min(max(q.Wait, 0), MaxPatience))
 	for wait := f.first; ; wait = min(2*wait, longestRound) {
 		others := f.cluster.Others()
@@ -130,8 +136,18 @@ func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease,
 }
 
 // nextOf leases a URL of one host, at the node that holds it.
-func (f *Front) nextOf(ctx context.Context, q crawl.NextQuery, life time.Duration) (crawl.WorkerLease, error) {
-	b := batch{id: newLeaseID(time.Now().Add(life)), query: q, worker: q.Worker, most: 1, lease: crawl.WorkerLease{URLs: []crawl.LeasedURL{}}}
+func (f *Front) nextOf(
+	ctx context.Context,
+	q crawl.NextQuery,
+	life time.Duration,
+) (crawl.WorkerLease, error) {
+	b := batch{
+		id:     newLeaseID(time.Now().Add(life)),
+		query:  q,
+		worker: q.Worker,
+		most:   1,
+		lease:  crawl.WorkerLease{URLs: []crawl.LeasedURL{}},
+	}
 	wait := min(max(q.Wait, 0), longestRound)
 	start := time.Now()
 	switch to := f.cluster.Holder(ring.PartitionOf(q.Host, f.cluster.Partitions())); to {
@@ -141,7 +157,8 @@ func (f *Front) nextOf(ctx context.Context, q crawl.NextQuery, life time.Duratio
 			return crawl.WorkerLease{}, err
 		}
 	case "":
-		return crawl.WorkerLease{}, fmt.Errorf("no node is known that holds %s now: %w", q.Host, crawl.ErrMoving)
+		return crawl.WorkerLease{}, fmt.Errorf("no node is known that holds %s now: %w", q.Host,
+			crawl.ErrMoving)
 	default:
 		// As in askOthers, who hangs up does not end the call.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait+callRoom)
@@ -176,7 +193,16 @@ func (b *batch) missing() int { return b.most - len(b.lease.URLs) }
 // question is what a node is asked for.
 func (b *batch) question(most int, wait time.Duration) *nextQuestion {
 	q := &b.query
-	return &nextQuestion{Lease: b.id, Worker: b.worker, Most: most, Wait: wait, Life: q.Life, Host: q.Host, Crawl: q.Crawl, Any: q.Any}
+	return &nextQuestion{
+		Lease:  b.id,
+		Worker: b.worker,
+		Most:   most,
+		Wait:   wait,
+		Life:   q.Life,
+		Host:   q.Host,
+		Crawl:  q.Crawl,
+		Any:    q.Any,
+	}
 }
 
 func (b *batch) add(g Grant) {
@@ -203,7 +229,12 @@ func (b *batch) finish() crawl.WorkerLease {
 // askOthers asks the other nodes for what is missing, an equal share of each. If less is missing
 // than there are nodes, only as many of them are asked, by chance: what one gives beyond the batch
 // would be leased for nothing.
-func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, wait time.Duration) {
+func (f *Front) askOthers(
+	ctx context.Context,
+	b *batch,
+	others []crawl.NodeID,
+	wait time.Duration,
+) {
 	missing := b.missing()
 	others = slices.Clone(others)
 	rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
@@ -234,18 +265,28 @@ func (f *Front) askOthers(ctx context.Context, b *batch, others []crawl.NodeID, 
 // SettleURLs takes results of any node's URLs and returns when what counts is in the frontier.
 // crawl.ErrLeaseEnded: none counts. Any other error: some may count already; sending all of them
 // again is harmless.
-func (f *Front) SettleURLs(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+func (f *Front) SettleURLs(
+	ctx context.Context,
+	r crawl.WorkerResults,
+) (crawl.ResultsReport, error) {
 	return f.settle(ctx, r, false)
 }
 
 // SettleLate is SettleURLs for results that count as well when their lease has ended, or when it is
 // not said (""), while nobody else has the URL. Ended are then those that somebody else has, and
 // URLs that were never admitted.
-func (f *Front) SettleLate(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+func (f *Front) SettleLate(
+	ctx context.Context,
+	r crawl.WorkerResults,
+) (crawl.ResultsReport, error) {
 	return f.settle(ctx, r, true)
 }
 
-func (f *Front) settle(ctx context.Context, r crawl.WorkerResults, late bool) (crawl.ResultsReport, error) {
+func (f *Front) settle(
+	ctx context.Context,
+	r crawl.WorkerResults,
+	late bool,
+) (crawl.ResultsReport, error) {
 	if err := f.cluster.Ready(); err != nil {
 		return crawl.ResultsReport{}, err
 	}
@@ -299,17 +340,25 @@ func (f *Front) settle(ctx context.Context, r crawl.WorkerResults, late bool) (c
 }
 
 // settleAt takes the results of one node's URLs to it.
-func (f *Front) settleAt(ctx context.Context, to crawl.NodeID, id string, results []crawl.WorkerResult, late bool) (crawl.ResultsReport, error) {
+func (f *Front) settleAt(
+	ctx context.Context,
+	to crawl.NodeID,
+	id string,
+	results []crawl.WorkerResult,
+	late bool,
+) (crawl.ResultsReport, error) {
 	switch to {
 	case f.cluster.Self:
 		return f.cluster.Desk().settle(ctx, id, results, late)
 	case "":
-		return crawl.ResultsReport{}, fmt.Errorf("no node is known that holds %s now: its partition is moving", results[0].URL)
+		return crawl.ResultsReport{}, fmt.Errorf(
+			"no node is known that holds %s now: its partition is moving", results[0].URL)
 	}
 	var sum crawl.ResultsReport
 	for len(results) > 0 {
 		n := piece(results)
-		a, err := f.call(ctx, to, encode(question{Results: &crawl.WorkerResults{LeaseID: id, Results: results[:n]}, Late: late}))
+		a, err := f.call(ctx, to,
+			encode(question{Results: &crawl.WorkerResults{LeaseID: id, Results: results[:n]}, Late: late}))
 		if err = errors.Join(err, a.err()); err != nil {
 			return sum, fmt.Errorf("results for node %s: %w", to, err)
 		}
@@ -326,7 +375,8 @@ func piece(results []crawl.WorkerResult) int {
 	size := 0
 	for i := range results {
 		r := &results[i]
-		size += 300 + written(r.URL) + written(r.Error) + written(r.ContentType) + written(r.ContentHash) + written(string(r.Simhash))
+		size += 300 + written(r.URL) + written(r.Error) + written(r.ContentType) +
+			written(r.ContentHash) + written(string(r.Simhash))
 		for _, l := range r.Links {
 			size += written(l)
 		}

@@ -26,11 +26,19 @@ type nodes struct {
 
 // at is the front of one node.
 func (c *nodes) at(self crawl.NodeID) *Front {
-	f := NewFront(Cluster{Self: self, Partitions: func() int { return partitions }, Others: func() []crawl.NodeID { return c.others(self) }, Holder: func(p crawl.Partition) crawl.NodeID { return c.hosts[p] },
-		Call: c.Call, Ready: func() error { return c.unready }, Desk: func() *Desk { return c.desks[self] }, State: func() (string, string, string) { return crawl.CrawlRunning, "agent", "token" },
+	f := NewFront(Cluster{
+		Self:       self,
+		Partitions: func() int { return partitions },
+		Others:     func() []crawl.NodeID { return c.others(self) },
+		Holder:     func(p crawl.Partition) crawl.NodeID { return c.hosts[p] },
+		Call:       c.Call,
+		Ready:      func() error { return c.unready },
+		Desk:       func() *Desk { return c.desks[self] },
+		State:      func() (string, string, string) { return crawl.CrawlRunning, "agent", "token" },
 		Add: func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error) {
 			return crawl.FoundReport{Accepted: 1}, nil
-		}})
+		},
+	})
 	f.first = longestRound // a slow machine must not make a batch a part of it
 	return f
 }
@@ -57,7 +65,11 @@ func (c *nodes) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]by
 // cluster is a front at node a, over three nodes with one URL each.
 func cluster(t *testing.T) (f *Front, c *nodes, worlds map[crawl.NodeID]*world) {
 	t.Helper()
-	c = &nodes{desks: map[crawl.NodeID]*Desk{}, hosts: map[crawl.Partition]crawl.NodeID{}, down: map[crawl.NodeID]bool{}}
+	c = &nodes{
+		desks: map[crawl.NodeID]*Desk{},
+		hosts: map[crawl.Partition]crawl.NodeID{},
+		down:  map[crawl.NodeID]bool{},
+	}
 	worlds = map[crawl.NodeID]*world{}
 	for _, id := range []crawl.NodeID{"a", "b", "c"} {
 		w := newWorld(t, time.Minute)
@@ -75,7 +87,9 @@ func TestBatchOfAllNodes(t *testing.T) {
 	t.Parallel()
 	f, c, worlds := cluster(t)
 	l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second})
-	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" || leaseOver(l.LeaseID, time.Now()) || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 || l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" ||
+	if err != nil || len(l.URLs) != 3 || l.URLs[0].Host != "a.test" ||
+		leaseOver(l.LeaseID, time.Now()) || l.LeaseSeconds > 60 || l.LeaseSeconds < 50 ||
+		l.CrawlState != crawl.CrawlRunning || l.UserAgent != "agent" ||
 		l.RobotsAgent != "token" {
 		t.Fatalf("%+v, %v", l, err)
 	}
@@ -88,13 +102,15 @@ func TestBatchOfAllNodes(t *testing.T) {
 	}
 	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: append(results, result("no URL", 200))}
 	for range 2 {
-		if r, err := elsewhere.SettleURLs(t.Context(), sent); err != nil || r.Processed != 6 || r.Ended != 1 {
+		if r, err := elsewhere.SettleURLs(t.Context(), sent); err != nil || r.Processed != 6 ||
+			r.Ended != 1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
 	worlds["c"].became("settled 200", "http://c.test/")
 	sent.LeaseID = "another"
-	if r, err := f.SettleURLs(t.Context(), sent); !errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 0 {
+	if r, err := f.SettleURLs(t.Context(), sent); !errors.Is(err, crawl.ErrLeaseEnded) ||
+		r.Processed != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -110,8 +126,12 @@ func TestNodeIsDown(t *testing.T) {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	c.down["b"] = true
-	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)}}
-	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+	sent := crawl.WorkerResults{
+		LeaseID: l.LeaseID,
+		Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)},
+	}
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) ||
+		r.Processed != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	c.down["b"] = false
@@ -130,10 +150,14 @@ func TestResultsFollowThePartition(t *testing.T) {
 	if err != nil || len(l.URLs) != 3 {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	sent := crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)}}
+	sent := crawl.WorkerResults{
+		LeaseID: l.LeaseID,
+		Results: []crawl.WorkerResult{result("http://a.test/", 200), result("http://b.test/", 200)},
+	}
 	of := ring.PartitionOf("b.test", partitions)
 	c.down["b"], c.hosts[of] = true, ""
-	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) ||
+		r.Processed != 1 {
 		t.Errorf("nobody has it: %+v, %v", r, err)
 	}
 	c.hosts[of] = "c"
@@ -141,7 +165,8 @@ func TestResultsFollowThePartition(t *testing.T) {
 	w.mu.Lock()
 	w.moving = crawl.ErrMoving
 	w.mu.Unlock()
-	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) || r.Processed != 1 {
+	if r, err := f.SettleURLs(t.Context(), sent); err == nil || errors.Is(err, crawl.ErrLeaseEnded) ||
+		r.Processed != 1 {
 		t.Errorf("c does not have it yet: %+v, %v", r, err)
 	}
 	w.mu.Lock()
@@ -166,19 +191,32 @@ func TestFrontWaits(t *testing.T) {
 	t.Parallel()
 	f, _, worlds := cluster(t)
 	for range 3 { // those that there are
-		if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 1, Wait: 20 * time.Second}); err != nil || len(l.URLs) != 1 {
+		if l, err := f.NextURLs(t.Context(), crawl.NextQuery{
+			Worker: "w",
+			Most:   1,
+			Wait:   20 * time.Second,
+		}); err != nil || len(l.URLs) != 1 {
 			t.Fatalf("%+v, %v", l, err) // never more than were asked for
 		}
 	}
-	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 50 * time.Millisecond}); err != nil || len(l.URLs) != 0 || l.LeaseID != "" || l.LeaseExpiresAt != nil {
+	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{
+		Worker: "w",
+		Most:   10,
+		Wait:   50 * time.Millisecond,
+	}); err != nil || len(l.URLs) != 0 || l.LeaseID != "" || l.LeaseExpiresAt != nil {
 		t.Errorf("%+v, %v", l, err)
 	}
 	worlds["a"].desk.close()
-	if _, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10}); !errors.Is(err, errClosed) {
+	if _, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10}); !errors.Is(err,
+		errClosed) {
 		t.Errorf("got %v", err)
 	}
 	worlds["b"].add("http://b2.test/")
-	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{Worker: "w", Most: 10, Wait: 20 * time.Second}); err != nil || len(l.URLs) != 1 {
+	if l, err := f.NextURLs(t.Context(), crawl.NextQuery{
+		Worker: "w",
+		Most:   10,
+		Wait:   20 * time.Second,
+	}); err != nil || len(l.URLs) != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -217,20 +255,26 @@ func TestBlockHost(t *testing.T) {
 	if at := worlds["b"].blocked["b.test"].Sub(start); at < maxBlock {
 		t.Errorf("b.test is blocked for %v", at)
 	}
-	if err := f.BlockHost(t.Context(), "b.test", 0); err != nil || !worlds["b"].blocked["b.test"].IsZero() {
+	if err := f.BlockHost(t.Context(), "b.test", 0); err != nil ||
+		!worlds["b"].blocked["b.test"].IsZero() {
 		t.Errorf("b.test is blocked until %v, %v", worlds["b"].blocked["b.test"], err)
 	}
 	for _, to := range []crawl.NodeID{"a", "b"} {
 		c.hosts[ring.PartitionOf("unknown.test", partitions)] = to
-		if err := f.BlockHost(t.Context(), "unknown.test", time.Hour); !errors.Is(err, crawl.ErrUnknownHost) {
+		if err := f.BlockHost(t.Context(), "unknown.test", time.Hour); !errors.Is(err,
+			crawl.ErrUnknownHost) {
 			t.Errorf("at %s: %v", to, err)
 		}
 	}
 	if err := f.BlockHost(t.Context(), "nowhere.test", time.Hour); !errors.Is(err, crawl.ErrMoving) {
 		t.Errorf("nobody has it: %v", err)
 	}
-	worlds["a"].desk.o.Copied = func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool {
-		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return false } }
+	worlds["a"].desk.o.Copied = func(
+		[]crawl.Partition,
+	) func(context.Context) func(crawl.Partition) bool {
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(crawl.Partition) bool { return false }
+		}
 	}
 	if err := f.BlockHost(t.Context(), "a.test", time.Hour); !errors.Is(err, errBlockNotCopied) {
 		t.Errorf("a replica is late: %v", err)

@@ -16,15 +16,16 @@ import (
 // guestQuestion is what one node asks another about URLs of other crawls, and about what clients
 // have said: one of its fields is set.
 type guestQuestion struct {
-	Put    []crawl.GuestPut `json:"put,omitempty"`
-	Notes  []crawl.NoteLine `json:"notes,omitempty"`
-	Look   []string         `json:"look,omitempty"` // URLs of the cluster's own crawl whose notes are wanted
-	Get    *oneGuest        `json:"get,omitempty"`
-	Sums   *guestChoice     `json:"sums,omitempty"`
-	Queues *guestPage       `json:"queues,omitempty"`
-	List   *guestPage       `json:"list,omitempty"`
-	Delete *guestChoice     `json:"delete,omitempty"`
-	Rule   *guestRule       `json:"rule,omitempty"`
+	Put   []crawl.GuestPut `json:"put,omitempty"`
+	Notes []crawl.NoteLine `json:"notes,omitempty"`
+	// URLs of the cluster's own crawl whose notes are wanted
+	Look   []string     `json:"look,omitempty"`
+	Get    *oneGuest    `json:"get,omitempty"`
+	Sums   *guestChoice `json:"sums,omitempty"`
+	Queues *guestPage   `json:"queues,omitempty"`
+	List   *guestPage   `json:"list,omitempty"`
+	Delete *guestChoice `json:"delete,omitempty"`
+	Rule   *guestRule   `json:"rule,omitempty"`
 }
 
 type oneGuest struct {

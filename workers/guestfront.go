@@ -79,7 +79,8 @@ func (f *Front) askAll(
 	}
 	var all []*guestAnswer
 	held := 0
-	for _, a := range fanout.Ask(f.nodes(), func(to crawl.NodeID) (*guestAnswer, error) { return f.askGuests(ctx, to, q) }) {
+	for _, a := range fanout.Ask(f.nodes(),
+		func(to crawl.NodeID) (*guestAnswer, error) { return f.askGuests(ctx, to, q) }) {
 		if a.Err != nil {
 			return nil, a.Err
 		}
@@ -263,7 +264,9 @@ func (f *Front) Notes(ctx context.Context, urls []string) (map[string]crawl.Note
 	ctx, cancel := context.WithTimeout(ctx, guestPatience)
 	defer cancel()
 	notes := map[string]crawl.Note{}
-	for _, a := range fanout.Ask(nodes, func(to crawl.NodeID) (*guestAnswer, error) { return f.askGuests(ctx, to, &guestQuestion{Look: by[to]}) }) {
+	for _, a := range fanout.Ask(nodes, func(to crawl.NodeID) (*guestAnswer, error) {
+		return f.askGuests(ctx, to, &guestQuestion{Look: by[to]})
+	}) {
 		if a.Err != nil {
 			return nil, a.Err
 		}

@@ -39,7 +39,8 @@ func TestLeaseIDs(t *testing.T) {
 		{"endless", good + strings.Repeat("0", 1<<20), true},
 	} {
 		r, err := f.SettleURLs(t.Context(), crawl.WorkerResults{LeaseID: c.id})
-		if ended := errors.Is(err, crawl.ErrLeaseEnded); ended != c.ended || err != nil && !ended || r != (crawl.ResultsReport{}) {
+		if ended := errors.Is(err, crawl.ErrLeaseEnded); ended != c.ended || err != nil && !ended ||
+			r != (crawl.ResultsReport{}) {
 			t.Errorf("%s: %+v, %v", c.name, r, err)
 		}
 	}
@@ -60,14 +61,19 @@ func TestForeignURLs(t *testing.T) {
 	}
 	honest, liar := leases[0], leases[1]
 	lies := crawl.WorkerResults{LeaseID: liar.LeaseID}
-	for _, u := range []string{honest.URLs[0].URL, "http://never.test/", "", "\x00", "javascript:x", "http://a.test:0/", strings.Repeat("x", 1<<20)} {
+	for _, u := range []string{honest.URLs[0].URL, "http://never.test/", "", "\x00", "javascript:x",
+		"http://a.test:0/", strings.Repeat("x", 1<<20)} {
 		lies.Results = append(lies.Results, result(u, 200))
 	}
-	if r, err := f.SettleURLs(t.Context(), lies); !errors.Is(err, crawl.ErrLeaseEnded) && err == nil || r.Processed != 0 {
+	if r, err := f.SettleURLs(t.Context(), lies); !errors.Is(err, crawl.ErrLeaseEnded) && err == nil ||
+		r.Processed != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, l := range leases {
-		if r, err := f.SettleURLs(t.Context(), crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{result(l.URLs[0].URL, 200)}}); err != nil || r.Processed != 1 {
+		if r, err := f.SettleURLs(t.Context(), crawl.WorkerResults{
+			LeaseID: l.LeaseID,
+			Results: []crawl.WorkerResult{result(l.URLs[0].URL, 200)},
+		}); err != nil || r.Processed != 1 {
 			t.Errorf("an honest result: %+v, %v", r, err)
 		}
 	}
@@ -86,7 +92,8 @@ func TestRepetitionWaits(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 3 {
 		calls.Go(func() {
-			r, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200), result("http://a.test/", 200)})
+			r, err := w.desk.Settle(t.Context(), "lease-of-w",
+				[]crawl.WorkerResult{result("http://a.test/", 200), result("http://a.test/", 200)})
 			if err != nil || r.Processed != 2 || !stored.Load() {
 				t.Errorf("%+v, %v; stored: %v", r, err, stored.Load())
 			}
@@ -95,7 +102,8 @@ func TestRepetitionWaits(t *testing.T) {
 	for w.desk.Counts().Settled == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(20 * time.Millisecond) // so that the others come as well; whether they do decides nothing
+	// so that the others come as well; whether they do decides nothing
+	time.Sleep(20 * time.Millisecond)
 	stored.Store(true)
 	close(slow)
 	calls.Wait()
@@ -121,8 +129,13 @@ func TestHeavyResults(t *testing.T) {
 		slices.Repeat([]string{""}, 2<<20),
 	} {
 		r := result(l.URLs[i].URL, 200)
-		r.Links, r.Error, r.ContentType, r.Simhash, r.ContentHash = links, strings.Repeat("\xff", 1<<20), strings.Repeat("\x00", 1<<20), crawl.Simhash(strings.Repeat("<", 1<<20)), strings.Repeat("0", 1<<20)
-		if report, err := f.SettleURLs(t.Context(), crawl.WorkerResults{LeaseID: l.LeaseID, Results: []crawl.WorkerResult{r}}); err != nil || report.Processed != 1 {
+		r.Links, r.Error, r.ContentType, r.Simhash, r.ContentHash = links, strings.Repeat("\xff", 1<<20),
+			strings.Repeat("\x00", 1<<20), crawl.Simhash(strings.Repeat("<", 1<<20)),
+			strings.Repeat("0", 1<<20)
+		if report, err := f.SettleURLs(t.Context(), crawl.WorkerResults{
+			LeaseID: l.LeaseID,
+			Results: []crawl.WorkerResult{r},
+		}); err != nil || report.Processed != 1 {
 			t.Errorf("%s: %+v, %v", r.URL, report, err)
 		}
 	}
@@ -134,10 +147,13 @@ func TestHeavyResults(t *testing.T) {
 func TestLighten(t *testing.T) {
 	t.Parallel()
 	good := slices.Repeat([]string{"/a"}, pipeline.MaxReportedLinks)
-	r := crawl.WorkerResult{Links: append(append([]string{strings.Repeat("x", urlnorm.MaxLen), strings.Repeat("x", urlnorm.MaxLen+1)}, good...), "/b"), Error: strings.Repeat("e", 2*maxField)}
+	r := crawl.WorkerResult{Links: append(append([]string{strings.Repeat("x", urlnorm.MaxLen),
+		strings.Repeat("x", urlnorm.MaxLen+1)}, good...), "/b"), Error: strings.Repeat("e", 2*maxField)}
 	lighten(&r)
-	if len(r.Links) != len(good)+3 || r.Links[0] == "" || r.Links[1] != "" || r.Links[2] != "/a" || r.Links[len(r.Links)-1] != "" || len(r.Error) != maxField {
-		t.Errorf("%d links, the first have %d and %d bytes, the last is %q; error of %d bytes", len(r.Links), len(r.Links[0]), len(r.Links[1]), r.Links[len(r.Links)-1], len(r.Error))
+	if len(r.Links) != len(good)+3 || r.Links[0] == "" || r.Links[1] != "" || r.Links[2] != "/a" ||
+		r.Links[len(r.Links)-1] != "" || len(r.Error) != maxField {
+		t.Errorf("%d links, the first have %d and %d bytes, the last is %q; error of %d bytes",
+			len(r.Links), len(r.Links[0]), len(r.Links[1]), r.Links[len(r.Links)-1], len(r.Error))
 	}
 }
 
@@ -155,7 +171,8 @@ func TestLastMoment(t *testing.T) {
 			t.Fatalf("%+v, %v", g, err)
 		}
 		ends.Go(func() {
-			time.Sleep(g.Left + time.Duration(i-urls/2)*50*time.Microsecond) // the lease's end is an event of the clock
+			// the lease's end is an event of the clock
+			time.Sleep(g.Left + time.Duration(i-urls/2)*50*time.Microsecond)
 			r, err := w.desk.Settle(t.Context(), u, []crawl.WorkerResult{result(u, 200)})
 			if err != nil || r.Processed+r.Ended != 1 {
 				t.Errorf("%+v, %v", r, err)

@@ -24,12 +24,22 @@ type Grant struct {
 
 // Next waits until this node has URLs for a worker, but for no longer than patience, and adds at
 // most most of them to the lease id. An empty grant means that there is nothing now.
-func (d *Desk) Next(ctx context.Context, id, worker string, most int, patience time.Duration) (Grant, error) {
+func (d *Desk) Next(
+	ctx context.Context,
+	id, worker string,
+	most int,
+	patience time.Duration,
+) (Grant, error) {
 	return d.next(ctx, id, worker, most, patience, 0)
 }
 
 // next is Next for a lease of a certain life; 0: as usual.
-func (d *Desk) next(ctx context.Context, id, worker string, most int, patience, life time.Duration) (Grant, error) {
+func (d *Desk) next(
+	ctx context.Context,
+	id, worker string,
+	most int,
+	patience, life time.Duration,
+) (Grant, error) {
 	d.mu.Lock()
 	room := d.book.Room(worker)
 	switch {
@@ -89,14 +99,20 @@ func (d *Desk) giveBack(visits []crawl.Visit) {
 		gone := d.remove(v.ID)
 		d.mu.Unlock()
 		if gone != nil {
-			d.note(d.pages.Return(context.Background(), v, false, pipeline.Held{}, false, "no worker takes it any more"))
+			d.note(d.pages.Return(context.Background(), v, false, pipeline.Held{}, false,
+				"no worker takes it any more"))
 			d.ends.Done()
 		}
 	}
 }
 
 // grant makes the visits part of a lease, once it is safe that nobody else requests their hosts.
-func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visit, life time.Duration) (Grant, error) {
+func (d *Desk) grant(
+	ctx context.Context,
+	id, worker string,
+	visits []crawl.Visit,
+	life time.Duration,
+) (Grant, error) {
 	kept := life > 0
 	if !kept {
 		life = d.o.Lease
@@ -118,7 +134,8 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 		o := d.open[v.ID]
 		switch {
 		case o == nil: // taken back meanwhile
-		case !safe[i], !d.book.Grant(id, worker, deadline, []leases.Item{{URL: v.Item.URL.String(), Visit: v.ID}}):
+		case !safe[i], !d.book.Grant(id, worker, deadline,
+			[]leases.Item{{URL: v.Item.URL.String(), Visit: v.ID}}):
 			unsafe = append(unsafe, v)
 		default:
 			o.lease, o.kept = crawl.TagOf(id, v.Item.URL.String()), kept
@@ -135,7 +152,12 @@ func (d *Desk) grant(ctx context.Context, id, worker string, visits []crawl.Visi
 
 // hold makes it durable that nobody requests the hosts of the visits before the lease is over, and
 // says for which it is.
-func (d *Desk) hold(ctx context.Context, id string, visits []crawl.Visit, deadline time.Time) (safe []bool, err error) {
+func (d *Desk) hold(
+	ctx context.Context,
+	id string,
+	visits []crawl.Visit,
+	deadline time.Time,
+) (safe []bool, err error) {
 	copied := d.copied(visits)
 	until := time.Now().Add(withMargin(time.Until(deadline)))
 	safe, err = d.o.Source.Reserve(ctx, visits, func(v *crawl.Visit) crawl.LeaseHold {
@@ -157,7 +179,9 @@ func (d *Desk) hold(ctx context.Context, id string, visits []crawl.Visit, deadli
 // returns waits until that is on the disks of their in-sync sets, and says of which it is.
 func (d *Desk) copied(visits []crawl.Visit) func(context.Context) func(crawl.Partition) bool {
 	if d.o.Copied == nil {
-		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(crawl.Partition) bool { return true }
+		}
 	}
 	ps, known := make([]crawl.Partition, 0, len(visits)), make(map[crawl.Partition]bool, len(visits))
 	for i := range visits {

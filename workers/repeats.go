@@ -34,7 +34,8 @@ func (d *Desk) repeats(w *writing, tag crawl.LeaseTag, url string) {
 		w.waits = append(w.waits, other.done)
 	}
 	if u, err := urlnorm.Parse(url); err == nil {
-		w.again = append(w.again, crawl.Visit{Lease: crawl.Lease{Partition: d.o.Partition(crawl.Host(u.Host()))}})
+		w.again = append(w.again,
+			crawl.Visit{Lease: crawl.Lease{Partition: d.o.Partition(crawl.Host(u.Host()))}})
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // errNotCopied says that a replica is late.
-var errNotCopied = errors.New("the results are stored here, and not yet on all replicas: send them again")
+var errNotCopied = errors.New(
+	"the results are stored here, and not yet on all replicas: send them again")
 
 // settled is a result that counts, and its visit.
 type settled struct {
@@ -33,13 +34,22 @@ type settled struct {
 //
 // A URL that is not open here may have been leased by the node that had its partition before. Then
 // its host's state says so.
-func (d *Desk) Settle(ctx context.Context, id string, results []crawl.WorkerResult) (report crawl.ResultsReport, err error) {
+func (d *Desk) Settle(
+	ctx context.Context,
+	id string,
+	results []crawl.WorkerResult,
+) (report crawl.ResultsReport, err error) {
 	return d.settle(ctx, id, results, false)
 }
 
 // settle is Settle. With late, results count as well whose lease has ended, or is not said, while
 // nobody else has the URL.
-func (d *Desk) settle(ctx context.Context, id string, results []crawl.WorkerResult, late bool) (report crawl.ResultsReport, err error) {
+func (d *Desk) settle(
+	ctx context.Context,
+	id string,
+	results []crawl.WorkerResult,
+	late bool,
+) (report crawl.ResultsReport, err error) {
 	if len(id) > maxLeaseID {
 		return crawl.ResultsReport{Ended: len(results)}, nil
 	}
@@ -61,7 +71,13 @@ func (d *Desk) settle(ctx context.Context, id string, results []crawl.WorkerResu
 
 // take ends the leases of those URLs that are open here, and returns the results that the Book does
 // not know. It counts this call among the ends.
-func (d *Desk) take(id string, results []crawl.WorkerResult, w *writing, report *crawl.ResultsReport, late bool) (own settled, strange []*crawl.WorkerResult, err error) {
+func (d *Desk) take(
+	id string,
+	results []crawl.WorkerResult,
+	w *writing,
+	report *crawl.ResultsReport,
+	late bool,
+) (own settled, strange []*crawl.WorkerResult, err error) {
 	tags := make([]crawl.LeaseTag, len(results))
 	for i := range results {
 		tags[i] = crawl.TagOf(id, results[i].URL)
@@ -105,7 +121,14 @@ func (s *settled) add(v crawl.Visit, r *crawl.WorkerResult) {
 
 // adopt opens visits for results of URLs that were leased by somebody else. What is left has ended,
 // unless there is an error.
-func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResult, w *writing, report *crawl.ResultsReport, late bool) (adopted settled, err error) {
+func (d *Desk) adopt(
+	ctx context.Context,
+	id string,
+	results []*crawl.WorkerResult,
+	w *writing,
+	report *crawl.ResultsReport,
+	late bool,
+) (adopted settled, err error) {
 	d.adopting.Lock()
 	defer d.adopting.Unlock()
 	var claims []crawl.LeaseClaim
@@ -125,7 +148,8 @@ func (d *Desk) adopt(ctx context.Context, id string, results []*crawl.WorkerResu
 			twice = append(twice, tag)
 		default:
 			claimed[tag] = true
-			claims = append(claims, crawl.LeaseClaim{Partition: d.o.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
+			claims = append(claims,
+				crawl.LeaseClaim{Partition: d.o.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
 			of = append(of, r)
 		}
 	}
@@ -185,7 +209,11 @@ func (d *Desk) write(ctx context.Context, s settled, report *crawl.ResultsReport
 
 // awaitCopied waits until what was stored for visits is on the disks of their partitions' in-sync
 // sets, as copied says.
-func awaitCopied(ctx context.Context, copied func(context.Context) func(crawl.Partition) bool, visits []crawl.Visit) error {
+func awaitCopied(
+	ctx context.Context,
+	copied func(context.Context) func(crawl.Partition) bool,
+	visits []crawl.Visit,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, copyPatience)
 	defer cancel()
 	is := copied(ctx)
@@ -208,9 +236,11 @@ const (
 // possible.
 func reportOf(r *crawl.WorkerResult, life time.Duration) pipeline.Report {
 	out := pipeline.Report{
-		Status: r.HTTPStatus, ContentType: cut(r.ContentType, 256), Bytes: min(max(r.ContentLength, 0), maxPageBytes), Took: seconds(r.FetchTimeMS/1000, life),
-		RetryAfter: seconds(r.RetryAfter, math.MaxInt64), Digest: digestOf(r.ContentHash), Simhash: simhashOf(string(r.Simhash)),
-		Links: r.Links, LinksFound: min(max(r.LinksFound, 0), maxPageLinks), Error: cut(r.Error, 500),
+		Status: r.HTTPStatus, ContentType: cut(r.ContentType, 256),
+		Bytes: min(max(r.ContentLength, 0), maxPageBytes), Took: seconds(r.FetchTimeMS/1000, life),
+		RetryAfter: seconds(r.RetryAfter, math.MaxInt64), Digest: digestOf(r.ContentHash),
+		Simhash: simhashOf(string(r.Simhash)),
+		Links:   r.Links, LinksFound: min(max(r.LinksFound, 0), maxPageLinks), Error: cut(r.Error, 500),
 	}
 	if out.Postponed = r.Status == crawl.WorkerPostponed; out.Postponed {
 		out.Status = 0
@@ -273,7 +303,12 @@ func cut(s string, n int) string {
 
 // openLate opens the URLs of those claims that no visit was opened for and that nobody else has.
 // over says of which there is a result.
-func (d *Desk) openLate(ctx context.Context, claims []crawl.LeaseClaim, visits []crawl.Visit, over []bool) (err error) {
+func (d *Desk) openLate(
+	ctx context.Context,
+	claims []crawl.LeaseClaim,
+	visits []crawl.Visit,
+	over []bool,
+) (err error) {
 	for i := range claims {
 		if visits[i].ID != 0 {
 			continue

@@ -44,9 +44,22 @@ type world struct {
 
 func newWorld(t *testing.T, lease time.Duration) *world {
 	t.Helper()
-	w := &world{t: t, ready: make(chan struct{}), contexts: map[uint64]context.CancelCauseFunc{}, ctxs: map[uint64]context.Context{},
-		ended: map[string][]string{}, waits: map[string]time.Duration{}, held: map[crawl.Host]time.Time{}, adoptable: map[string]crawl.LeaseTag{}, blocked: map[crawl.Host]time.Time{}}
-	w.desk = NewDesk(Options{Source: w, Lease: lease, Partition: func(crawl.Host) crawl.Partition { return 7 }})
+	w := &world{
+		t:         t,
+		ready:     make(chan struct{}),
+		contexts:  map[uint64]context.CancelCauseFunc{},
+		ctxs:      map[uint64]context.Context{},
+		ended:     map[string][]string{},
+		waits:     map[string]time.Duration{},
+		held:      map[crawl.Host]time.Time{},
+		adoptable: map[string]crawl.LeaseTag{},
+		blocked:   map[crawl.Host]time.Time{},
+	}
+	w.desk = NewDesk(Options{
+		Source:    w,
+		Lease:     lease,
+		Partition: func(crawl.Host) crawl.Partition { return 7 },
+	})
 	w.desk.Use(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -102,8 +115,15 @@ func (w *world) add(urls ...string) {
 		}
 		w.mu.Lock()
 		w.last++
-		v := crawl.Visit{ID: w.last, Gap: time.Second, Robots: &crawl.Robots{Expires: time.Now().Add(time.Hour), CrawlDelay: 3 * time.Second},
-			Lease: crawl.Lease{Partition: crawl.Partition(w.last), Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u, Band: 7}}}
+		v := crawl.Visit{ID: w.last, Gap: time.Second, Robots: &crawl.Robots{
+			Expires:    time.Now().Add(time.Hour),
+			CrawlDelay: 3 * time.Second,
+		},
+			Lease: crawl.Lease{
+				Partition: crawl.Partition(w.last),
+				Host:      crawl.Host(u.Host()),
+				Item:      crawl.Item{URL: u, Band: 7},
+			}}
 		w.ctxs[v.ID], w.contexts[v.ID] = context.WithCancelCause(context.Background())
 		w.mu.Unlock()
 		w.put(v)
@@ -146,7 +166,11 @@ func (w *world) note(v crawl.Visit, what string) error {
 	return w.broken
 }
 
-func (w *world) Reserve(_ context.Context, visits []crawl.Visit, hold func(*crawl.Visit) crawl.LeaseHold) ([]bool, error) {
+func (w *world) Reserve(
+	_ context.Context,
+	visits []crawl.Visit,
+	hold func(*crawl.Visit) crawl.LeaseHold,
+) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := make([]bool, len(visits))
@@ -171,7 +195,11 @@ func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Vis
 		}
 		delete(w.adoptable, c.URL.String())
 		w.last++
-		visits[i] = crawl.Visit{ID: w.last, Lease: crawl.Lease{Partition: c.Partition, Host: crawl.Host(c.URL.Host()), Item: crawl.Item{URL: c.URL}}}
+		visits[i] = crawl.Visit{ID: w.last, Lease: crawl.Lease{
+			Partition: c.Partition,
+			Host:      crawl.Host(c.URL.Host()),
+			Item:      crawl.Item{URL: c.URL},
+		}}
 		w.ctxs[w.last], w.contexts[w.last] = context.WithCancelCause(context.Background())
 	}
 	return visits, w.moving
@@ -179,7 +207,12 @@ func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Vis
 
 func (w *world) Withdraw(context.Context, crawl.Host, string) (bool, error) { return false, nil }
 
-func (w *world) SetDelay(_ context.Context, _ crawl.Partition, host crawl.Host, d time.Duration) error {
+func (w *world) SetDelay(
+	_ context.Context,
+	_ crawl.Partition,
+	host crawl.Host,
+	d time.Duration,
+) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.delays = append(w.delays, fmt.Sprint(host, " ", d))
@@ -187,7 +220,11 @@ func (w *world) SetDelay(_ context.Context, _ crawl.Partition, host crawl.Host, 
 }
 
 // Late finds what the test has put into w.late.
-func (w *world) Late(_ context.Context, p crawl.Partition, u urlnorm.URL) (v crawl.Visit, s crawl.LateState, err error) {
+func (w *world) Late(
+	_ context.Context,
+	p crawl.Partition,
+	u urlnorm.URL,
+) (v crawl.Visit, s crawl.LateState, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, ok := w.late[u.String()]
@@ -196,12 +233,20 @@ func (w *world) Late(_ context.Context, p crawl.Partition, u urlnorm.URL) (v cra
 	}
 	if s == crawl.LateOpen {
 		w.late[u.String()] = crawl.LateOver
-		v = crawl.Visit{Late: true, Lease: crawl.Lease{Partition: p, Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u}}}
+		v = crawl.Visit{
+			Late:  true,
+			Lease: crawl.Lease{Partition: p, Host: crawl.Host(u.Host()), Item: crawl.Item{URL: u}},
+		}
 	}
 	return v, s, w.moving
 }
 
-func (w *world) Block(_ context.Context, p crawl.Partition, host crawl.Host, until time.Time) error {
+func (w *world) Block(
+	_ context.Context,
+	p crawl.Partition,
+	host crawl.Host,
+	until time.Time,
+) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p != 7 || host == "unknown.test" {
@@ -215,7 +260,10 @@ func (w *world) Block(_ context.Context, p crawl.Partition, host crawl.Host, unt
 var answered sync.Map
 
 func (w *world) Answered(v crawl.Visit, r pipeline.Report) *pipeline.Settlement {
-	s := pipeline.New(pipeline.Options{Source: w, Rules: func() *pipeline.Rules { return &pipeline.Rules{} }}).Answered(v, r)
+	s := pipeline.New(pipeline.Options{
+		Source: w,
+		Rules:  func() *pipeline.Rules { return &pipeline.Rules{} },
+	}).Answered(v, r)
 	answered.Store(s, fmt.Sprintf("%d|settled %d", v.ID, r.Status))
 	w.mu.Lock()
 	w.ctxs[v.ID] = context.WithValue(context.Background(), visitKey{}, v)
@@ -244,7 +292,14 @@ func (w *world) Settle(_ context.Context, s *pipeline.Settlement) error {
 	return w.note(v, fmt.Sprintf("settled %d", status))
 }
 
-func (w *world) Return(_ context.Context, v crawl.Visit, asked bool, held pipeline.Held, failed bool, _ string) error {
+func (w *world) Return(
+	_ context.Context,
+	v crawl.Visit,
+	asked bool,
+	held pipeline.Held,
+	failed bool,
+	_ string,
+) error {
 	w.mu.Lock()
 	w.waits[v.Item.URL.String()] = held.For
 	w.mu.Unlock()
@@ -301,18 +356,26 @@ func TestLeaseAndResults(t *testing.T) {
 		t.Fatalf("%+v", g)
 	}
 	u := g.URLs[0]
-	if u.Host != "a.test" && u.Host != "b.test" || u.Priority != 0 || *u.Robots.CrawlDelay != 3 || !u.Robots.Allowed || u.DelaySeconds != 1 {
+	if u.Host != "a.test" && u.Host != "b.test" || u.Priority != 0 || *u.Robots.CrawlDelay != 3 ||
+		!u.Robots.Allowed || u.DelaySeconds != 1 {
 		t.Errorf("%+v", u)
 	}
 	w.mu.Lock()
 	if until := w.held["a.test"]; until.Before(start.Add(time.Minute + 4*time.Second)) {
-		t.Errorf("a.test is held until %v after the start; a clock that is 5 %% fast would end that before the lease", until.Sub(start))
+		t.Errorf("a.test is held until %v after the start; a clock that is 5 %% fast would end that "+
+			"before the lease",
+			until.Sub(start))
 	}
 	w.mu.Unlock()
 	r, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{
-		result("http://a.test/", 200), result("http://never.test/", 200), {URL: "http://b.test/", Status: crawl.WorkerError, Error: "timeout: 3 s"}, result("http://a.test/", 404),
+		result("http://a.test/", 200), result("http://never.test/", 200), {
+			URL:    "http://b.test/",
+			Status: crawl.WorkerError,
+			Error:  "timeout: 3 s",
+		}, result("http://a.test/", 404),
 	})
-	if want := (crawl.ResultsReport{Processed: 3, RetriesScheduled: 1, Ended: 1}); err != nil || r != want {
+	if want := (crawl.ResultsReport{Processed: 3, RetriesScheduled: 1, Ended: 1}); err != nil ||
+		r != want {
 		t.Errorf("%+v, %v; want %+v", r, err, want)
 	}
 	w.became("settled 200", "http://a.test/")
@@ -346,7 +409,8 @@ func TestLeaseEnds(t *testing.T) {
 	w.add("http://a.test/")
 	w.next("w", 1, 20*time.Second)
 	w.became("returned asked=true failed=true", "http://a.test/")
-	r, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)})
+	r, err := w.desk.Settle(t.Context(), "lease-of-w",
+		[]crawl.WorkerResult{result("http://a.test/", 200)})
 	if err != nil || r != (crawl.ResultsReport{Ended: 1}) || w.desk.Counts().Expired != 1 {
 		t.Errorf("%+v, %v, %+v", r, err, w.desk.Counts())
 	}
@@ -356,7 +420,8 @@ func TestLeaseEnds(t *testing.T) {
 func TestLifeEnds(t *testing.T) {
 	w := newWorld(t, time.Hour)
 	w.add("http://a.test/")
-	g, err := w.desk.answerNext(t.Context(), &nextQuestion{Lease: "l", Worker: "w", Most: 1, Wait: time.Minute, Life: 50 * time.Millisecond})
+	g, err := w.desk.answerNext(t.Context(),
+		&nextQuestion{Lease: "l", Worker: "w", Most: 1, Wait: time.Minute, Life: 50 * time.Millisecond})
 	if err != nil || len(g.URLs) != 1 || g.Left > 50*time.Millisecond || len(g.Notes) != 1 {
 		t.Fatalf("%+v, %v", g, err)
 	}
@@ -378,7 +443,8 @@ func TestTakenBack(t *testing.T) {
 	if wait < 55*time.Second || wait > 65*time.Second {
 		t.Errorf("its host waits for %v", wait)
 	}
-	if r, _ := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)}); r.Ended != 1 {
+	if r, _ := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{
+		result("http://a.test/", 200)}); r.Ended != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -392,7 +458,8 @@ func TestAdopted(t *testing.T) {
 	w.adoptable[u] = crawl.TagOf("l", u)
 	w.mu.Unlock()
 	settle := func(id string) crawl.ResultsReport {
-		r, err := w.desk.Settle(t.Context(), id, []crawl.WorkerResult{result(u, 200), result(u, 404), result("http://other.test/", 200)})
+		r, err := w.desk.Settle(t.Context(), id,
+			[]crawl.WorkerResult{result(u, 200), result(u, 404), result("http://other.test/", 200)})
 		if err != nil {
 			t.Error(err)
 		}
@@ -426,7 +493,9 @@ func TestResultsNotCopied(t *testing.T) {
 	w.add("http://a.test/")
 	w.next("w", 1, 20*time.Second)
 	w.desk.o.Copied = func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool {
-		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return false } }
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(crawl.Partition) bool { return false }
+		}
 	}
 	sent := []crawl.WorkerResult{result("http://a.test/", 200)}
 	for range 2 { // a repetition is not answered before its replicas have it either
@@ -502,7 +571,8 @@ func TestBrokenStore(t *testing.T) {
 	w.broken = io.ErrUnexpectedEOF
 	w.add("http://a.test/")
 	w.next("w", 1, 20*time.Second)
-	if _, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{result("http://a.test/", 200)}); !errors.Is(err, w.broken) {
+	if _, err := w.desk.Settle(t.Context(), "lease-of-w", []crawl.WorkerResult{
+		result("http://a.test/", 200)}); !errors.Is(err, w.broken) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -516,22 +586,32 @@ func TestReportsAreBounded(t *testing.T) {
 		want pipeline.Report
 	}{
 		{crawl.WorkerResult{Status: "success"}, pipeline.Report{Status: 200}},
-		{crawl.WorkerResult{Status: "success", HTTPStatus: 999}, pipeline.Report{Status: 999}}, // some servers refuse with it
+		// some servers refuse with it
+		{crawl.WorkerResult{Status: "success", HTTPStatus: 999}, pipeline.Report{Status: 999}},
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 1000}, pipeline.Report{}},
 		{crawl.WorkerResult{Status: "error", HTTPStatus: 503, RetryAfter: 7}, pipeline.Report{Status: 503, RetryAfter: 7 * time.Second}},
 		{crawl.WorkerResult{Status: "success", FetchTimeMS: 1e300, RetryAfter: -1}, pipeline.Report{Status: 200, Took: time.Minute}},
-		{crawl.WorkerResult{Status: "success", ContentLength: math.MaxInt64, LinksFound: math.MaxInt}, pipeline.Report{Status: 200, Bytes: maxPageBytes, LinksFound: maxPageLinks}},
+		{crawl.WorkerResult{Status: "success", ContentLength: math.MaxInt64, LinksFound: math.MaxInt},
+			pipeline.Report{Status: 200, Bytes: maxPageBytes, LinksFound: maxPageLinks}},
 		{crawl.WorkerResult{Status: "success", ContentLength: -1, LinksFound: -1, HTTPStatus: -200}, pipeline.Report{Status: 200}},
-		{crawl.WorkerResult{Status: "error", ContentType: "a\x00b\xff", Error: "dns:\n\x1b[2J"}, pipeline.Report{ContentType: "a b", Error: "dns:  [2J"}},
+		{crawl.WorkerResult{Status: "error", ContentType: "a\x00b\xff", Error: "dns:\n\x1b[2J"},
+			pipeline.Report{ContentType: "a b", Error: "dns:  [2J"}},
 		{crawl.WorkerResult{Status: "success", Simhash: "00ff", ContentHash: "md5:x"}, pipeline.Report{Status: 200, Simhash: 255}},
-		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha}, pipeline.Report{Status: 200, Digest: crawl.Digest{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}}},
-		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"}, pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "sha1:" + sha},
+			pipeline.Report{Status: 200, Digest: crawl.Digest{0x01,
+				0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01,
+				0x23, 0x45, 0x67}}},
+		{crawl.WorkerResult{Status: "success", ContentHash: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"},
+			pipeline.Report{Status: 200, Digest: crawl.Digest{19: 1}}},
 	} {
 		got := reportOf(&c.r, time.Minute)
-		if got.Bytes != c.want.Bytes || got.LinksFound != c.want.LinksFound || got.ContentType != c.want.ContentType || got.Error != c.want.Error {
+		if got.Bytes != c.want.Bytes || got.LinksFound != c.want.LinksFound ||
+			got.ContentType != c.want.ContentType || got.Error != c.want.Error {
 			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
 		}
-		if got.Status != c.want.Status || got.Took != c.want.Took || got.RetryAfter != c.want.RetryAfter || got.Digest != c.want.Digest || got.Simhash != c.want.Simhash {
+		if got.Status != c.want.Status || got.Took != c.want.Took ||
+			got.RetryAfter != c.want.RetryAfter || got.Digest != c.want.Digest ||
+			got.Simhash != c.want.Simhash {
 			t.Errorf("%+v: %+v, want %+v", c.r, got, c.want)
 		}
 	}
@@ -545,7 +625,8 @@ func TestDelay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if want := []string{"a.test 1s", "a.test 0s", "a.test 0s", "a.test 24h0m0s"}; !slices.Equal(w.delays, want) {
+	if want := []string{"a.test 1s", "a.test 0s", "a.test 0s",
+		"a.test 24h0m0s"}; !slices.Equal(w.delays, want) {
 		t.Errorf("set %q, want %q", w.delays, want)
 	}
 }
@@ -553,7 +634,11 @@ func TestDelay(t *testing.T) {
 // TestLate: a result whose lease has ended, or is not said, counts while nobody else has the URL.
 func TestLate(t *testing.T) {
 	w := newWorld(t, time.Minute)
-	w.late = map[string]crawl.LateState{"http://queued.test/": crawl.LateOpen, "http://taken.test/": crawl.LateTaken, "http://over.test/": crawl.LateOver}
+	w.late = map[string]crawl.LateState{
+		"http://queued.test/": crawl.LateOpen,
+		"http://taken.test/":  crawl.LateTaken,
+		"http://over.test/":   crawl.LateOver,
+	}
 	settle := func(id, url string, late bool) (processed, ended int) {
 		t.Helper()
 		r, err := w.desk.settle(t.Context(), id, []crawl.WorkerResult{{URL: url, HTTPStatus: 200}}, late)
@@ -574,7 +659,8 @@ func TestLate(t *testing.T) {
 		{"", "http://over.test/", true, true},
 		{"", "http://unknown.test/", true, false},
 	} {
-		if processed, ended := settle(c.id, c.url, c.late); (processed == 1) != c.counts || (ended == 1) == c.counts {
+		if processed, ended := settle(c.id, c.url, c.late); (processed == 1) != c.counts ||
+			(ended == 1) == c.counts {
 			t.Errorf("%+v: %d processed, %d ended", c, processed, ended)
 		}
 	}

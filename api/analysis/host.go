@@ -22,7 +22,12 @@ const (
 
 // Host counts the URLs of a host and adds them to what its report says. list reads a page of URLs.
 // The error is that of the first page.
-func Host(ctx context.Context, r *crawl.HostReport, list urllist.Fetch, now time.Time) (*crawl.HostAnalysis, error) {
+func Host(
+	ctx context.Context,
+	r *crawl.HostReport,
+	list urllist.Fetch,
+	now time.Time,
+) (*crawl.HostAnalysis, error) {
 	a := &crawl.HostAnalysis{Host: r.Host, Robots: robotsOf(r), AvgResponse: averageOf(&r.Politeness)}
 	c := counter{a: a, begin: now.Add(-minutes * time.Minute), minute: map[int64]int64{}}
 	bounded, cancel := context.WithTimeout(ctx, reading)
@@ -92,9 +97,11 @@ func (c *counter) finish() {
 	}
 	c.a.Throughput = []crawl.HostMinute{}
 	for minute, n := range c.minute {
-		c.a.Throughput = append(c.a.Throughput, crawl.HostMinute{Timestamp: time.Unix(minute*60, 0).UTC(), URLsPerMinute: n})
+		c.a.Throughput = append(c.a.Throughput,
+			crawl.HostMinute{Timestamp: time.Unix(minute*60, 0).UTC(), URLsPerMinute: n})
 	}
-	slices.SortFunc(c.a.Throughput, func(x, y crawl.HostMinute) int { return x.Timestamp.Compare(y.Timestamp) })
+	slices.SortFunc(c.a.Throughput,
+		func(x, y crawl.HostMinute) int { return x.Timestamp.Compare(y.Timestamp) })
 }
 
 // averageOf is the mean duration of a request, or that of the last one when no more is known.

@@ -12,8 +12,8 @@ import (
 // Line is a line of text with its label, which is empty when it continues the line before.
 type Line struct{ Label, Text string }
 
-// Lines are the visits of a URL, the newest first, and what is expected of the next one. They are not
-// escaped.
+// Lines are the visits of a URL, the newest first, and what is expected of the next one. They are
+// not escaped.
 func Lines(r *crawl.URLReport) []Line {
 	var lines []Line
 	add := func(label, format string, args ...any) {
@@ -28,7 +28,8 @@ func Lines(r *crawl.URLReport) []Line {
 		add("next visit", "%s, by the present plan", r.NextVisitAt.Format(time.RFC3339))
 	}
 	if r.ChangeIntervalSeconds != nil {
-		add("changes", "about every %s, as far as its visits and its site tell", Span(*r.ChangeIntervalSeconds))
+		add("changes", "about every %s, as far as its visits and its site tell",
+			Span(*r.ChangeIntervalSeconds))
 	}
 	if r.Referrer != nil {
 		add("found first", "on %s", *r.Referrer)

@@ -4,9 +4,17 @@ import "crawlnode/crawl"
 
 // URL is the analysis that a report makes.
 func URL(r *crawl.URLReport) *crawl.URLAnalysis {
-	a := &crawl.URLAnalysis{URL: r.Input, NormalizedURL: r.URL, Status: statusOf(r), FetchHistory: []crawl.FetchAnalysis{},
-		RobotsStatus: crawl.RobotsAnalysis{Rule: r.Robots.Rule, CrawlDelay: r.Robots.CrawlDelaySeconds},
-		LinkAnalysis: crawl.LinkAnalysis{InboundLinks: r.Links.In, OutboundLinks: r.Links.Out, PageRank: r.Links.Importance},
+	a := &crawl.URLAnalysis{
+		URL:           r.Input,
+		NormalizedURL: r.URL,
+		Status:        statusOf(r),
+		FetchHistory:  []crawl.FetchAnalysis{},
+		RobotsStatus:  crawl.RobotsAnalysis{Rule: r.Robots.Rule, CrawlDelay: r.Robots.CrawlDelaySeconds},
+		LinkAnalysis: crawl.LinkAnalysis{
+			InboundLinks:  r.Links.In,
+			OutboundLinks: r.Links.Out,
+			PageRank:      r.Links.Importance,
+		},
 	}
 	switch r.Robots.Verdict {
 	case crawl.RobotsSaysAllowed:

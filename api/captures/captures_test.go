@@ -37,7 +37,9 @@ func index() Each {
 	var lines []string
 	for i, s := range stored {
 		f := strings.Fields(s)
-		lines = append(lines, fmt.Sprintf(`%s %s {"url":%q,"mime":%q,"status":%q,"digest":"sha1:D%d","length":"10","offset":"%d","filename":"f.warc.gz"}`, archive.Key(f[0]), f[1], f[0], f[3], f[2], i, i))
+		lines = append(lines, fmt.Sprintf(
+			`%s %s {"url":%q,"mime":%q,"status":%q,"digest":"sha1:D%d","length":"10","offset":"%d","filename":"f.warc.gz"}`,
+			archive.Key(f[0]), f[1], f[0], f[3], f[2], i, i))
 	}
 	slices.Sort(lines)
 	return func(r crawl.IndexRange, fn func(crawl.NodeRef, []byte) error) error {
@@ -69,7 +71,8 @@ func ask(t *testing.T, query string) string {
 	return out.String()
 }
 
-// TestMatches: which captures each question finds; numbers are places in stored, as the offsets are.
+// TestMatches: which captures each question finds; numbers are places in stored, as the offsets
+// are.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -123,10 +126,16 @@ func TestMatches(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"": "url is missing", "url=http://": "url:", "url=a&matchType=range": "matchType", "url=a&output=xml": "output", "url=a&limit=x": "limit", "url=a&limit=-99999": "limit",
-		"url=a&from=20x": "from", "url=a&to=202601010000001": "to", "url=a&fl=who": "fl", "url=a&filter=status": "filter", "url=a&filter=status:(": "filter", "url=a&filter=who:1": "filter",
-		"url=a&filter=status:" + strings.Repeat("a", maxPattern+1): "filter", "url=a&collapse=x": "collapse", "url=a&collapse=urlkey:x": "collapse", "url=a&resumeKey=*": "resumeKey",
-		"url=a&limit=-1&showResumeKey=true": "showResumeKey", "url=a&page=-1": "page", "url=a" + strings.Repeat("&filter=status:1", maxFilters+1): "filters",
+		"": "url is missing", "url=http://": "url:", "url=a&matchType=range": "matchType",
+		"url=a&output=xml": "output", "url=a&limit=x": "limit", "url=a&limit=-99999": "limit",
+		"url=a&from=20x": "from", "url=a&to=202601010000001": "to", "url=a&fl=who": "fl",
+		"url=a&filter=status": "filter", "url=a&filter=status:(": "filter",
+		"url=a&filter=who:1": "filter",
+		"url=a&filter=status:" + strings.Repeat("a", maxPattern+1): "filter",
+		"url=a&collapse=x": "collapse", "url=a&collapse=urlkey:x": "collapse",
+		"url=a&resumeKey=*":                 "resumeKey",
+		"url=a&limit=-1&showResumeKey=true": "showResumeKey", "url=a&page=-1": "page",
+		"url=a" + strings.Repeat("&filter=status:1", maxFilters+1): "filters",
 	} {
 		if got := ask(t, query); !strings.HasPrefix(got, "error: ") || !strings.Contains(got, want) {
 			t.Errorf("%.100s: %.300s, want an error of %s", query, got, want)
@@ -138,13 +147,19 @@ func TestRefused(t *testing.T) {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		"url=example.org&limit=1":                                          "org,example)/ 20260101000000 http://example.org/ text/html 200 D0 10\n",
-		"url=example.org&limit=1&output=json":                              "[[\"urlkey\", \"timestamp\", \"original\", \"mimetype\", \"statuscode\", \"digest\", \"length\"],\n[\"org,example)/\", \"20260101000000\", \"http://example.org/\", \"text/html\", \"200\", \"D0\", \"10\"]]\n",
-		"url=example.net&output=json":                                      "[]\n",
-		"url=example.org&limit=1&output=jsonl&fl=url,key":                  "{\"original\": \"http://example.org/\", \"urlkey\": \"org,example)/\"}\n",
-		"url=example.org&fl=redirect,filename,offset&limit=1":              "- f.warc.gz 0\n",
-		"url=example.org&showNumPages=true":                                "1\n",
-		"url=example.org&output=json&limit=3&showResumeKey=true&fl=offset": "[[\"offset\"],\n[\"0\"],\n[\"1\"],\n[\"8\"]]\n",
+		"url=example.org&limit=1": "org,example)/ " +
+			"20260101000000 http://example.org/ text/html 200 D0 10\n",
+		"url=example.org&limit=1&output=json": "[[\"urlkey\", " +
+			"\"timestamp\", \"original\", \"mimetype\", \"statuscode\", \"digest\", \"length\"],\n" +
+			"[\"org,example)/\", \"20260101000000\", \"http://example.org/\", \"text/html\", \"200\", " +
+			"\"D0\", \"10\"]]\n",
+		"url=example.net&output=json": "[]\n",
+		"url=example.org&limit=1&output=jsonl&fl=url,key": "{\"original\": " +
+			"\"http://example.org/\", \"urlkey\": \"org,example)/\"}\n",
+		"url=example.org&fl=redirect,filename,offset&limit=1": "- f.warc.gz 0\n",
+		"url=example.org&showNumPages=true":                   "1\n",
+		"url=example.org&output=json&limit=3&showResumeKey=true&fl=offset": "[[\"offset\"],\n[\"0\"],\n" +
+			"[\"1\"],\n[\"8\"]]\n",
 	} {
 		if got := ask(t, query); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", query, got, want)

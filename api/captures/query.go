@@ -37,15 +37,23 @@ type Param struct {
 // Params are the parameters.
 func Params() []Param {
 	return []Param{
-		{Name: "url", What: "the URL, or the host; a star at the end stands for matchType=prefix, *. before it for domain", Sample: "", Required: true},
+		{Name: "url", What: "the URL, or the host; a star at the end stands for matchType=prefix, *. " +
+			"before it for domain", Sample: "", Required: true},
 		{Name: "matchType", What: "which captures are meant; default: exact", Sample: "", Words: matchTypes()},
-		{Name: "output", What: "json: a list of lists, the first with the names of the fields; default: text", Sample: "", Words: []string{"json", "jsonl", "text"}},
+		{
+			Name:   "output",
+			What:   "json: a list of lists, the first with the names of the fields; default: text",
+			Sample: "",
+			Words:  []string{"json", "jsonl", "text"},
+		},
 		{Name: "limit", What: "how many captures; negative: the last ones", Sample: 0},
 		{Name: "from", What: "the first time, 1 to 14 digits of yyyymmddhhmmss", Sample: ""},
 		{Name: "to", What: "the last time", Sample: ""},
-		{Name: "filter", What: "[!]field:pattern, where the pattern must match the whole field; =field: a text, ~field: a pattern that is somewhere in it; repeatable", Sample: ""},
+		{Name: "filter", What: "[!]field:pattern, where the pattern must match the whole field; " +
+			"=field: a text, ~field: a pattern that is somewhere in it; repeatable", Sample: ""},
 		{Name: "fl", What: "the fields, comma-separated, of " + strings.Join(all, ", "), Sample: ""},
-		{Name: "collapse", What: "a field, or a field and how many characters of it (timestamp:8): captures that are like the one before are left out", Sample: ""},
+		{Name: "collapse", What: "a field, or a field and how many characters of it (timestamp:8): " +
+			"captures that are like the one before are left out", Sample: ""},
 		{Name: "showResumeKey", What: "when limit ends the answer, it ends in a key for the next question", Sample: false},
 		{Name: "resumeKey", What: "the key in which the answer before ended", Sample: ""},
 		{Name: "page", What: "the only page is 0", Sample: uint32(0)},
@@ -96,7 +104,12 @@ type collapse struct {
 
 // Parse reads a question. Its error says which parameter is wrong.
 func Parse(v url.Values) (*Query, error) {
-	q := &Query{match: v.Get("matchType"), pages: v.Get("showNumPages") == "true", resumes: v.Get("showResumeKey") == "true", output: v.Get("output")}
+	q := &Query{
+		match:   v.Get("matchType"),
+		pages:   v.Get("showNumPages") == "true",
+		resumes: v.Get("showResumeKey") == "true",
+		output:  v.Get("output"),
+	}
 	if err := q.address(v.Get("url")); err != nil {
 		return nil, err
 	}
@@ -116,11 +129,13 @@ func Parse(v url.Values) (*Query, error) {
 	}
 	if s := v.Get("limit"); s != "" {
 		if q.limit, err = strconv.Atoi(s); err != nil || q.limit < -MaxLast {
-			return nil, fmt.Errorf("limit must be a number of captures, or -%d to -1 for the last ones, not %.100q", MaxLast, s)
+			return nil, fmt.Errorf(
+				"limit must be a number of captures, or -%d to -1 for the last ones, not %.100q", MaxLast, s)
 		}
 	}
 	if q.limit < 0 && q.resumes {
-		return nil, errors.New("showResumeKey goes on from the first captures: it has no use with a negative limit")
+		return nil, errors.New(
+			"showResumeKey goes on from the first captures: it has no use with a negative limit")
 	}
 	if s := v.Get("page"); s != "" && s != "0" {
 		if n, err := strconv.ParseUint(s, 10, 32); err != nil {
@@ -146,7 +161,8 @@ func (q *Query) columns(v url.Values) error {
 		for name := range strings.SplitSeq(v.Get("fl"), ",") {
 			field, ok := named(name)
 			if !ok {
-				return fmt.Errorf("fl: there is no field %.100q; the fields are %s", name, strings.Join(all, ","))
+				return fmt.Errorf("fl: there is no field %.100q; the fields are %s", name,
+					strings.Join(all, ","))
 			}
 			q.fields = append(q.fields, field)
 		}
@@ -166,7 +182,8 @@ func (q *Query) columns(v url.Values) error {
 		field, ok := named(name)
 		n, err := strconv.ParseUint("0"+chars, 10, 16)
 		if !ok || err != nil {
-			return fmt.Errorf("collapse must be a field, or a field and how many characters of it, such as timestamp:8, not %.100q", s)
+			return fmt.Errorf("collapse must be a field, or a field and how many characters of it, "+
+				"such as timestamp:8, not %.100q", s)
 		}
 		q.collapse = collapse{field, int(n)}
 	}
@@ -187,9 +204,11 @@ func (q *Query) address(raw string) error {
 		}
 	}
 	if !slices.Contains(matchTypes(), q.match) {
-		return fmt.Errorf("matchType must be one of %s, not %.100q", strings.Join(matchTypes(), ", "), q.match)
+		return fmt.Errorf("matchType must be one of %s, not %.100q", strings.Join(matchTypes(), ", "),
+			q.match)
 	}
-	if !strings.HasPrefix(strings.ToLower(raw), "http://") && !strings.HasPrefix(strings.ToLower(raw), "https://") {
+	if !strings.HasPrefix(strings.ToLower(raw), "http://") &&
+		!strings.HasPrefix(strings.ToLower(raw), "https://") {
 		raw = "http://" + raw
 	}
 	u, err := urlnorm.Parse(raw)
@@ -220,8 +239,8 @@ func date(name, s, fill string) (string, error) {
 	return s + strings.Repeat(fill, dateDigits-len(s)), nil
 }
 
-// parseFilter reads [!]field:pattern. The pattern must match all of the field; with = before the field
-// it is a text that the field equals, with ~ a pattern that it has somewhere.
+// parseFilter reads [!]field:pattern. The pattern must match all of the field; with = before the
+// field it is a text that the field equals, with ~ a pattern that it has somewhere.
 func parseFilter(text string) (f filter, err error) {
 	rest, not := strings.CutPrefix(text, "!")
 	rest, equal := strings.CutPrefix(rest, "=")
@@ -229,7 +248,9 @@ func parseFilter(text string) (f filter, err error) {
 	name, pattern, ok := strings.Cut(rest, ":")
 	field, known := named(name)
 	if !ok || !known || len(pattern) > maxPattern {
-		return f, fmt.Errorf("filter must be [!]field:pattern, with a field of %s and at most %d characters, not %.100q", strings.Join(all, ","), maxPattern, text)
+		return f, fmt.Errorf(
+			"filter must be [!]field:pattern, with a field of %s and at most %d characters, not %.100q",
+			strings.Join(all, ","), maxPattern, text)
 	}
 	f = filter{field: field, not: not, equal: pattern}
 	if equal {
@@ -255,7 +276,8 @@ func (q *Query) Range() (r crawl.IndexRange) {
 	case q.match == Prefix:
 		r = crawl.IndexRange{From: q.key, To: after(q.key)}
 	default:
-		r = crawl.IndexRange{From: q.key + ")", To: q.key + ";"} // up to the colon of a port; the comma of a name below it is in between
+		// up to the colon of a port; the comma of a name below it is in between
+		r = crawl.IndexRange{From: q.key + ")", To: q.key + ";"}
 	}
 	if q.resume != "" {
 		r.From = max(r.From, q.resume+"\x00")

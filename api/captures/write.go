@@ -15,12 +15,19 @@ import (
 
 // The fields of a capture, and those of an answer to a question that names none.
 var (
-	all   = []string{"urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "redirect", "robotflags", "length", "offset", "filename"}
+	all = []string{"urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "redirect",
+		"robotflags", "length", "offset", "filename"}
 	usual = []string{"urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"}
 )
 
 // otherNames are the names that other servers have for fields.
-var otherNames = map[string]string{"url": "original", "mime": "mimetype", "status": "statuscode", "timestamp": "timestamp", "key": "urlkey"}
+var otherNames = map[string]string{
+	"url":       "original",
+	"mime":      "mimetype",
+	"status":    "statuscode",
+	"timestamp": "timestamp",
+	"key":       "urlkey",
+}
 
 // named is the field of a name.
 func named(name string) (string, bool) {
@@ -77,8 +84,8 @@ func (r *row) field(name string) string {
 // errEnough ends a walk at the limit.
 var errEnough = errors.New("enough")
 
-// Each calls fn with each line of the index in a range, in order and without its end, until fn returns
-// an error.
+// Each calls fn with each line of the index in a range, in order and without its end, until fn
+// returns an error.
 type Each func(r crawl.IndexRange, fn func(node crawl.NodeRef, line []byte) error) error
 
 // Write answers the question.
@@ -130,7 +137,8 @@ func (p *printer) take(line []byte) error {
 	var rest string
 	r.key, rest, _ = strings.Cut(r.line, " ")
 	r.date, rest, _ = strings.Cut(rest, " ")
-	if !p.q.has(r.key) || r.line <= p.q.resume || p.q.from != "" && r.date < p.q.from || p.q.to != "" && r.date > p.q.to {
+	if !p.q.has(r.key) || r.line <= p.q.resume || p.q.from != "" && r.date < p.q.from ||
+		p.q.to != "" && r.date > p.q.to {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(rest), &r.fields); err != nil {

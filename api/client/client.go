@@ -109,12 +109,17 @@ func (c *Client) ZoneNode(ctx context.Context, idOrName, zone string) (NodeOrder
 	return c.placeNode(ctx, idOrName, "zone", crawl.PlaceChange{Zone: &zone})
 }
 
-func (c *Client) placeNode(ctx context.Context, idOrName, order string, change crawl.PlaceChange) (done NodeOrder, err error) {
+func (c *Client) placeNode(
+	ctx context.Context,
+	idOrName, order string,
+	change crawl.PlaceChange,
+) (done NodeOrder, err error) {
 	body, err := json.Marshal(change)
 	if err != nil {
 		return done, fmt.Errorf("writing the %s as JSON: %w", order, err)
 	}
-	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/"+url.PathEscape(idOrName)+"/"+order, body, &done)
+	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/"+url.PathEscape(idOrName)+"/"+order, body,
+		&done)
 	return done, err
 }
 
@@ -140,14 +145,20 @@ type NodeOrder struct {
 	Name string       `json:"name"` // "" when the asked node never heard of it
 }
 
-func (c *Client) orderNode(ctx context.Context, idOrName, order string) (done NodeOrder, err error) {
+func (c *Client) orderNode(
+	ctx context.Context,
+	idOrName, order string,
+) (done NodeOrder, err error) {
 	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/"+url.PathEscape(idOrName)+"/"+order, nil, &done)
 	return done, err
 }
 
 // ControlCrawl pauses, resumes or stops the crawl; action is crawl.ActionPause,
 // ActionResume or ActionStop.
-func (c *Client) ControlCrawl(ctx context.Context, action string) (report crawl.ActionReport, err error) {
+func (c *Client) ControlCrawl(
+	ctx context.Context,
+	action string,
+) (report crawl.ActionReport, err error) {
 	err = c.call(ctx, http.MethodPost, "/api/v1/crawl/"+action, nil, &report)
 	return report, err
 }
@@ -159,7 +170,10 @@ func (c *Client) CrawlConfig(ctx context.Context) (report crawl.CrawlReport, err
 }
 
 // ChangeCrawl changes the named settings on all nodes.
-func (c *Client) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (report crawl.CrawlReport, err error) {
+func (c *Client) ChangeCrawl(
+	ctx context.Context,
+	change crawl.CrawlChange,
+) (report crawl.CrawlReport, err error) {
 	body, err := json.Marshal(change)
 	if err != nil {
 		return report, fmt.Errorf("writing the settings as JSON: %w", err)
@@ -169,13 +183,19 @@ func (c *Client) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (rep
 }
 
 // RevokeToken ends a token on all nodes.
-func (c *Client) RevokeToken(ctx context.Context, id string) (report crawl.RevokeReport, err error) {
+func (c *Client) RevokeToken(
+	ctx context.Context,
+	id string,
+) (report crawl.RevokeReport, err error) {
 	err = c.call(ctx, http.MethodPost, "/api/v1/tokens/"+url.PathEscape(id)+"/revoke", nil, &report)
 	return report, err
 }
 
 // RotateKey starts to replace the cluster's key, or asks for the progress.
-func (c *Client) RotateKey(ctx context.Context, key string) (report crawl.RotationReport, err error) {
+func (c *Client) RotateKey(
+	ctx context.Context,
+	key string,
+) (report crawl.RotationReport, err error) {
 	body, err := json.Marshal(crawl.KeyRotation{Key: key})
 	if err != nil {
 		return report, fmt.Errorf("writing the key as JSON: %w", err)
@@ -192,8 +212,8 @@ func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 // Address is the one of the node, for messages.
 func (c *Client) Address() string { return c.addr }
 
-// RemoveSeeds asks the cluster to take URLs out of the queue, in requests of at most 1,000. After an
-// error the report holds what was answered before it; sending all again is harmless.
+// RemoveSeeds asks the cluster to take URLs out of the queue, in requests of at most 1,000. After
+// an error the report holds what was answered before it; sending all again is harmless.
 func (c *Client) RemoveSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.RemovalReport, error) {
 	const batch = 1000
 	var total crawl.RemovalReport
@@ -289,11 +309,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Code == http.StatusUnauthorized && strings.HasPrefix(e.Detail, "not allowed: ") { // a former token of this cluster
+	// a former token of this cluster
+	if e.Code == http.StatusUnauthorized && strings.HasPrefix(e.Detail, "not allowed: ") {
 		return fmt.Sprintf("%s: %s", e.Addr, e.Detail)
 	}
 	if e.Code == http.StatusUnauthorized {
-		return fmt.Sprintf("%s belongs to a cluster with a key: give the same one with --cluster-key-file (its API token was not given or is another's)", e.Addr)
+		return fmt.Sprintf("%s belongs to a cluster with a key: "+
+			"give the same one with --cluster-key-file (its API token was not given "+
+			"or is another's)", e.Addr)
 	}
 	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
 }
@@ -327,8 +350,13 @@ func (c *Client) Captures(ctx context.Context, of string) (*crawl.CapturesReport
 
 // OpenCapture reads one record of the cluster's archive, as it is stored: a gzip member or a
 // zstd frame. The caller closes it.
-func (c *Client) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
-	resp, err := c.send(ctx, c.long, http.MethodGet, fmt.Sprintf("/api/v1/captures/%s/%d", url.PathEscape(file), offset), nil)
+func (c *Client) OpenCapture(
+	ctx context.Context,
+	file string,
+	offset int64,
+) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, c.long, http.MethodGet,
+		fmt.Sprintf("/api/v1/captures/%s/%d", url.PathEscape(file), offset), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +368,12 @@ func (c *Client) OpenCapture(ctx context.Context, file string, offset int64) (io
 }
 
 // send sends one request. Its body is JSON.
-func (c *Client) send(ctx context.Context, h *http.Client, method, path string, body []byte) (*http.Response, error) {
+func (c *Client) send(
+	ctx context.Context,
+	h *http.Client,
+	method, path string,
+	body []byte,
+) (*http.Response, error) {
 	header := http.Header{}
 	if body != nil {
 		header.Set("Content-Type", "application/json")
@@ -382,7 +415,8 @@ func (c *Client) whole(resp *http.Response) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the answer of %s was interrupted: %w", c.addr, err)
 	}
-	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(answer), "HTTP request to an HTTPS server") {
+	if resp.StatusCode == http.StatusBadRequest &&
+		strings.Contains(string(answer), "HTTP request to an HTTPS server") {
 		return nil, &Error{Addr: c.addr, Code: http.StatusUnauthorized} // it uses TLS, so it has a key
 	}
 	if resp.StatusCode != http.StatusOK {
@@ -397,15 +431,19 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return fmt.Errorf("%w over HTTPS at %s: it speaks plain HTTP, so its cluster has no key: leave --cluster-key-file out", ErrUnreachable, c.addr)
+		return fmt.Errorf("%w over HTTPS at %s: it speaks plain HTTP, so its cluster has no key: "+
+			"leave --cluster-key-file out", ErrUnreachable, c.addr)
 	}
 	if strings.Contains(err.Error(), "another cluster key") {
-		return fmt.Errorf("%w with this key at %s: the node has another cluster key; give --cluster-key-file with the one of its cluster", ErrUnreachable, c.addr)
+		return fmt.Errorf("%w with this key at %s: the node has another cluster key; "+
+			"give --cluster-key-file with the one of its cluster", ErrUnreachable, c.addr)
 	}
 	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 		return fmt.Errorf("%w in time at %s: %w", ErrUnreachable, c.addr, err)
 	}
-	return fmt.Errorf("%w at %s: is the node running? Start one with `crawlnode`, or name another with --addr (%w)", ErrUnreachable, c.addr, err)
+	return fmt.Errorf(
+		"%w at %s: is the node running? Start one with `crawlnode`, or name another with --addr (%w)",
+		ErrUnreachable, c.addr, err)
 }
 
 // detailOf is the message of a failed answer: the detail of a problem (RFC 9457) or its plain text.

@@ -65,7 +65,8 @@ func (f *fakeNode) addSeeds(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var body struct{ URLs []crawl.Seed }
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.Header.Get("Content-Type") != "application/json" {
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil ||
+		r.Header.Get("Content-Type") != "application/json" {
 		f.problem(w, http.StatusBadRequest, "not JSON")
 		return
 	}
@@ -73,7 +74,8 @@ func (f *fakeNode) addSeeds(w http.ResponseWriter, r *http.Request) {
 	for i, s := range body.URLs {
 		if s.URL == "bad" {
 			report.Accepted--
-			report.Invalid = append(report.Invalid, crawl.SeedError{Line: i + 1, Input: s.URL, Error: "no scheme"})
+			report.Invalid = append(report.Invalid,
+				crawl.SeedError{Line: i + 1, Input: s.URL, Error: "no scheme"})
 		}
 	}
 	f.answer(w, report)
@@ -113,7 +115,8 @@ func TestReads(t *testing.T) {
 	if nodes, err := c.Nodes(ctx); err != nil || len(nodes) != 1 {
 		t.Errorf("nodes: %+v %v", nodes, err)
 	}
-	if r, err := c.ExplainURL(ctx, "http://a/?b&c=%20#d", 2); err != nil || r.Input != "http://a/?b&c=%20#d" || r.Summary != "2" {
+	if r, err := c.ExplainURL(ctx, "http://a/?b&c=%20#d", 2); err != nil ||
+		r.Input != "http://a/?b&c=%20#d" || r.Summary != "2" {
 		t.Errorf("URL: %+v %v", r, err)
 	}
 	if r, err := c.ExplainURL(ctx, "x", -1); err != nil || r.Summary != "" {
@@ -140,17 +143,20 @@ func TestOrders(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options{Addr: serve(t, &fakeNode{})})
 	ctx := t.Context()
-	if n, err := c.DrainNode(ctx, "a/b?"); err != nil || n.ID != "id-n1" || n.Name != "n1" { // escaped in the path
+	// escaped in the path
+	if n, err := c.DrainNode(ctx, "a/b?"); err != nil || n.ID != "id-n1" || n.Name != "n1" {
 		t.Errorf("drain: %+v %v", n, err)
 	}
 	if n, err := c.ForgetNode(ctx, "n1"); err != nil || n.ID != "id-n1" {
 		t.Errorf("forget: %+v %v", n, err)
 	}
 	var failed *Error
-	if _, err := c.ForgetNode(ctx, "n2"); !errors.As(err, &failed) || failed.Code != http.StatusConflict || failed.Detail != "n2 answers" {
+	if _, err := c.ForgetNode(ctx, "n2"); !errors.As(err, &failed) ||
+		failed.Code != http.StatusConflict || failed.Detail != "n2 answers" {
 		t.Errorf("forget: %v", err)
 	}
-	if r, err := c.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused || len(r.Untold) != 1 {
+	if r, err := c.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused ||
+		len(r.Untold) != 1 {
 		t.Errorf("pause: %+v %v", r, err)
 	}
 }
@@ -169,14 +175,16 @@ func TestAddSeeds(t *testing.T) {
 	if err != nil || report.Accepted != 2497 || node.calls != 3 {
 		t.Fatalf("%+v %v after %d calls", report, err, node.calls)
 	}
-	if got := []int{report.Invalid[0].Line, report.Invalid[1].Line, report.Invalid[2].Line}; got[0] != 15 || got[1] != 7 || got[2] != 2110 {
+	if got := []int{report.Invalid[0].Line, report.Invalid[1].Line,
+		report.Invalid[2].Line}; got[0] != 15 || got[1] != 7 || got[2] != 2110 {
 		t.Errorf("lines %v", got)
 	}
 
 	node.fail = node.calls + 2
 	report, err = c.AddSeeds(t.Context(), seeds)
 	var failed *Error
-	if !errors.As(err, &failed) || failed.Code != 503 || !strings.Contains(err.Error(), "disk full") || report.Accepted != 998 {
+	if !errors.As(err, &failed) || failed.Code != 503 || !strings.Contains(err.Error(), "disk full") ||
+		report.Accepted != 998 {
 		t.Errorf("%+v %v", report, err)
 	}
 }
@@ -194,7 +202,8 @@ func TestErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is not an address") {
 		t.Errorf("bad address: %v", err)
 	}
-	other := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	other := serve(t, http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
 	_, err = open(t, Options{Addr: other}).Status(ctx, false)
 	if err == nil || !strings.Contains(err.Error(), "is --addr right?") {
 		t.Errorf("another server: %v", err)
@@ -209,7 +218,8 @@ func TestErrors(t *testing.T) {
 	}
 	moved := serve(t, http.RedirectHandler("http://192.0.2.1/", http.StatusFound))
 	var failed *Error
-	if _, err = open(t, Options{Addr: moved}).Status(ctx, false); !errors.As(err, &failed) || failed.Code != 302 {
+	if _, err = open(t, Options{Addr: moved}).Status(ctx, false); !errors.As(err, &failed) ||
+		failed.Code != 302 {
 		t.Errorf("redirect: %v", err)
 	}
 	gone, cancel := context.WithCancel(ctx)

@@ -20,7 +20,11 @@ func (c *Client) DescribeURL(ctx context.Context, u string, depth int) (*crawl.U
 	return c.explain(ctx, url.Values{"url": {u}}, depth)
 }
 
-func (c *Client) explain(ctx context.Context, query url.Values, depth int) (*crawl.URLReport, error) {
+func (c *Client) explain(
+	ctx context.Context,
+	query url.Values,
+	depth int,
+) (*crawl.URLReport, error) {
 	if depth >= 0 {
 		query.Set("depth", strconv.Itoa(depth))
 	}
@@ -37,7 +41,14 @@ func (c *Client) DescribeHost(ctx context.Context, host string) (*crawl.HostRepo
 // ListURLs asks for a page of the stored URLs that a query wants.
 func (c *Client) ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"state": q.State, "host": q.Host, "contains": q.Contains, "match": q.Match, "status": q.Status, "after": q.After} {
+	for name, value := range map[string]string{
+		"state":    q.State,
+		"host":     q.Host,
+		"contains": q.Contains,
+		"match":    q.Match,
+		"status":   q.Status,
+		"after":    q.After,
+	} {
 		if value != "" {
 			query.Set(name, value)
 		}

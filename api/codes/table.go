@@ -81,35 +81,67 @@ type Entry struct {
 // Entries are all codes, those of a kind together.
 var Entries = []Entry{
 	{Health, "paused_minority", "Critical. A node has no lease and fetches nothing.",
-		"It reaches fewer than half of the members of its view: its network is cut, or too many members are down at once.",
-		"One node only: repair its network. Several: start the members that are down. Members that will never come back: `crawlnode nodes forget NODE`."},
-	{Health, "waits_for_members", "Critical. A restarted node waits, because too few members of its last view answer.",
+		"It reaches fewer than half of the members of its view: its network is cut, " +
+			"or too many members are down at once.",
+		"One node only: repair its network. Several: start the members that are down. " +
+			"Members that will never come back: `crawlnode nodes forget NODE`."},
+	{Health, "waits_for_members",
+		"Critical. A restarted node waits, because too few members of its last view answer.",
 		"The other members are down, moved to other addresses, or cannot be reached from here.",
-		"Start the members that the message names. When they have moved, give one of their addresses with `--join`."},
+		"Start the members that the message names. When they have moved, " +
+			"give one of their addresses with `--join`."},
 	{Health, "offline", "Critical. Some partitions have no copy that may be used.",
-		"All nodes with their copies are down, or the copies at hand are damaged, or may be older than those of nodes that are down. The `reason` of each partition in `GET /api/v1/ring` shows which.",
-		"Start the nodes that the reason or the message names. `docs/operations.md` has a table of the reasons (Offline partitions). Only when nodes are gone for good: `crawlnode nodes forget NODE`. If no copy is left then, the URLs of those partitions are lost."},
-	{Health, "partitions_unserved", "Critical. Nobody fetches the hosts of some partitions, and that will not end by itself.",
-		"A member neither answers nor is known to be dead: a stopped process, a frozen machine, a full one.",
+		"All nodes with their copies are down, or the copies at hand are damaged, " +
+			"or may be older than those of nodes that are down. The `reason` of each partition in `GET " +
+			"/api/v1/ring` shows which.",
+		"Start the nodes that the reason or the message names. `docs/operations.md` has a table of the " +
+			"reasons (Offline partitions). Only when nodes are gone for good: " +
+			"`crawlnode nodes forget NODE`. If no copy is left then, " +
+			"the URLs of those partitions are lost."},
+	{Health, "partitions_unserved",
+		"Critical. Nobody fetches the hosts of some partitions, and that will not end by itself.",
+		"A member neither answers nor is known to be dead: a stopped process, a frozen machine, " +
+			"a full one.",
 		"Start or end the members that the message names."},
-	{Health, "low_disk", "Critical. A node does not fetch, because a volume has less than 128 MiB free, or that of the data directory has inodes for fewer than 512 more files; or it does not store what it fetches, because the volume of its archive takes nothing.",
-		"The archive or other files have filled the volume; or its quota is used up, or it has no inodes left (`df -i`): then the message says how much is free all the same.",
-		"Move finished files out of `warc/` and `derived/` (those without `.open`), or allow more. The node resumes at 256 MiB free and 1,024 more files, or when the volume takes what waits. `docs/operations.md` has a chapter about it."},
-	{Health, "disk_full", "Critical, beside `low_disk`. A node stores nothing new; seeds are answered with 503.",
-		"Less than 64 MiB are free, or inodes for fewer than 256 more files, on the volume of the data directory; or the volume of the archive takes nothing, and pages cannot be done before their records.",
-		"As for `low_disk`. Hand-overs still work, so the node can be drained: `crawlnode nodes drain NODE`. Partitions with pages that wait for their records stay until there is space."},
+	{Health, "low_disk", "Critical. A node does not fetch, because a volume has less than 128 MiB " +
+		"free, or that of the data directory has inodes for fewer than 512 more files; " +
+		"or it does not store what it fetches, because the volume of its archive takes nothing.",
+		"The archive or other files have filled the volume; or its quota is used up, " +
+			"or it has no inodes left (`df -i`): then the message says how much is free all the same.",
+		"Move finished files out of `warc/` and `derived/` (those without `.open`), or allow more. " +
+			"The node resumes at 256 MiB free and 1,024 more files, or when the volume takes what waits. " +
+			"`docs/operations.md` has a chapter about it."},
+	{Health, "disk_full",
+		"Critical, beside `low_disk`. A node stores nothing new; seeds are answered with 503.",
+		"Less than 64 MiB are free, or inodes for fewer than 256 more files, " +
+			"on the volume of the data directory; or the volume of the archive takes nothing, " +
+			"and pages cannot be done before their records.",
+		"As for `low_disk`. Hand-overs still work, so the node can be drained: " +
+			"`crawlnode nodes drain NODE`. Partitions with pages that wait for their records stay until " +
+			"there is space."},
 	{Health, "disk_stalled", "Critical. The disk of a node has not answered for some seconds.",
 		"A frozen file system, a hanging network volume, a dying disk.",
-		"Look at the kernel's log and at the volume. The node resumes by itself; the others take its hosts over meanwhile."},
+		"Look at the kernel's log and at the volume. The node resumes by itself; " +
+			"the others take its hosts over meanwhile."},
 	{Health, "dns_down", "Critical. No name server answers a node.",
 		"The resolver is down, or its address is wrong, or port 53 is blocked.",
 		"Check `--dns`, or `/etc/resolv.conf` when it is not set. No URL is given up meanwhile."},
-	{Health, "keeper_silent", "Warning. Hosts wait because nobody says whose turn it is to request their addresses.",
-		"The node that holds the address's partition cannot be reached from here, has no lease, or nobody holds it: `--ip-delay` is kept over the whole cluster, so there is no request without its word.",
-		"Look at `crawlnode status` for nodes that are silent and partitions that nobody serves, and repair the network between the nodes. With `ip-delay=0` addresses are not spaced, and do not wait."},
-	{Health, "trap", "Warning. A site makes pages without end, as a calendar with a link to the next month does.",
-		"Behind the first 48 pages of the site, at least 24 of one kind of URL brought hardly any new words, sequences of words or pictures, and no page of that kind does any more. Links to them wait behind all others, and `--max-suspicious-per-host` bounds them.",
-		"Leave them out with the `--exclude` that the message names; the command in it does so at once. Pages that are wanted all the same: leave it, or raise the bound."},
+	{Health, "keeper_silent",
+		"Warning. Hosts wait because nobody says whose turn it is to request their addresses.",
+		"The node that holds the address's partition cannot be reached from here, has no lease, " +
+			"or nobody holds it: `--ip-delay` is kept over the whole cluster, " +
+			"so there is no request without its word.",
+		"Look at `crawlnode status` for nodes that are silent and partitions that nobody serves, " +
+			"and repair the network between the nodes. With `ip-delay=0` addresses are not spaced, " +
+			"and do not wait."},
+	{Health, "trap",
+		"Warning. A site makes pages without end, as a calendar with a link to the next month does.",
+		"Behind the first 48 pages of the site, at least 24 of one kind of URL brought hardly any new " +
+			"words, sequences of words or pictures, and no page of that kind does any more. " +
+			"Links to them wait behind all others, and `--max-suspicious-per-host` bounds them.",
+		"Leave them out with the `--exclude` that the message names; " +
+			"the command in it does so at once. Pages that are wanted all the same: leave it, " +
+			"or raise the bound."},
 	{Health, "insecure", "Warning. A node listens beyond loopback without a cluster key.",
 		"It was started with `--insecure`.",
 		"Make a key with `crawlnode keygen` and start each node with `--cluster-key-file`."},
@@ -117,14 +149,22 @@ var Entries = []Entry{
 		"The node there is down, or the address is wrong, or a firewall drops packets.",
 		"Check the address and the gossip port (TCP and UDP). The node keeps trying."},
 	{Health, "join_address_wrong", "Warning. Something else answers at an address of `--join`.",
-		"Another program, another cluster, another key, or the HTTP or RPC port instead of the gossip port.",
+		"Another program, another cluster, another key, " +
+			"or the HTTP or RPC port instead of the gossip port.",
 		"Correct the address: it is the one of `--gossip`, 27296 by default."},
-	{Health, "not_admitted", "Warning. A node is not admitted to the cluster, although its members answer it.",
-		"They cannot call it: its `--advertise` is wrong, or a firewall or NAT stands before its RPC port. Or its name belongs to a member that is down.",
-		"Start it with an `--advertise` that leads to it from the other machines, and open the ports of `--gossip` and `--rpc` there. `crawlnode status` at a member says what that one sees."},
-	{Health, "calls_unanswered", "Warning. A node calls the others, and none of their calls to it are answered.",
-		"Its `--advertise` is wrong, or a firewall or NAT stands before its RPC port. It is not admitted; a member gets no partitions and gives none away.",
-		"Correct the `--advertise` of the node that the message names, or open the port; or stop that node."},
+	{Health, "not_admitted",
+		"Warning. A node is not admitted to the cluster, although its members answer it.",
+		"They cannot call it: its `--advertise` is wrong, or a firewall or NAT stands before its RPC " +
+			"port. Or its name belongs to a member that is down.",
+		"Start it with an `--advertise` that leads to it from the other machines, " +
+			"and open the ports of `--gossip` and `--rpc` there. `crawlnode status` at a member says what " +
+			"that one sees."},
+	{Health, "calls_unanswered",
+		"Warning. A node calls the others, and none of their calls to it are answered.",
+		"Its `--advertise` is wrong, or a firewall or NAT stands before its RPC port. " +
+			"It is not admitted; a member gets no partitions and gives none away.",
+		"Correct the `--advertise` of the node that the message names, or open the port; " +
+			"or stop that node."},
 	{Health, "scope_behind", "Warning. A node cannot get the scope entries that another node has.",
 		"The other node is down or slow.",
 		"Start the node that the message names. Links outside the known scope wait meanwhile."},
@@ -133,64 +173,122 @@ var Entries = []Entry{
 		"Nothing. It ends within seconds, or becomes `partitions_unserved`."},
 	{Health, "node_failed", "Warning. A member failed and is not back.",
 		"Its process or its machine ended.",
-		"Start it again with the same command. When it will never come back: `crawlnode nodes forget NODE`."},
-	{Health, "under_replicated", "Warning. Some partitions have fewer copies than `--replication` asks for.",
+		"Start it again with the same command. When it will never come back: " +
+			"`crawlnode nodes forget NODE`."},
+	{Health, "under_replicated",
+		"Warning. Some partitions have fewer copies than `--replication` asks for.",
 		"A node is down, or copies are on their way to a new node.",
 		"Wait while `repair` in `/status` advances. Otherwise start the missing node, or add one."},
-	{Health, "partitions_stuck", "Warning. Some partitions have not moved for 30 s although they should.",
+	{Health, "partitions_stuck",
+		"Warning. Some partitions have not moved for 30 s although they should.",
 		"The other node is slow or cannot be reached, or its disk is full. The message gives the reason.",
 		"Repair what the message names. Restarting the node that it names is safe."},
 	{Health, "partitions_lost", "Warning. Some partitions began again, empty.",
 		"A node was forgotten that had their only copies.",
 		"Add the seeds of those hosts again. Adding all seeds again is harmless."},
-	{Health, "domain_fails", "Warning. Most hosts of a domain fail or are too slow, so they get a small share of look-ups and fetchers.",
+	{Health, "domain_fails", "Warning. Most hosts of a domain fail or are too slow, " +
+		"so they get a small share of look-ups and fetchers.",
 		"Names that do not resolve, servers that send a few bytes a second, a crawler trap.",
 		"Nothing, or leave the domain out: `crawlnode crawl-config set 'exclude=host:*.DOMAIN'`."},
 	{Health, "copies_not_deleted", "Warning. Copies that are not used any more stay on a node's disk.",
 		"The node cannot ask their owners, or its disk is full.",
 		"Start the members that are down. The copies cost disk and nothing else."},
 	{Health, "revisits_overdue", "Warning. Known pages that are due have waited for long.",
-		"More visits are planned than the nodes, or a host's delay, allow: short intervals with `--recrawl fixed`, a `--recrawl-min` that is too short, nodes that are down.",
-		"A longer `--recrawl-interval`, `--recrawl adaptive` (it plans what can be fetched), a larger `--recrawl-share`, or more nodes."},
+		"More visits are planned than the nodes, or a host's delay, allow: " +
+			"short intervals with `--recrawl fixed`, a `--recrawl-min` that is too short, " +
+			"nodes that are down.",
+		"A longer `--recrawl-interval`, `--recrawl adaptive` (it plans what can be fetched), " +
+			"a larger `--recrawl-share`, or more nodes."},
 	{Health, "sink_fails", "Warning. A sink of `--sink` has taken no results for a minute.",
-		"Its server is down or not reachable, or refuses: no such topic, no stream for the subject, no permission, a full disk.",
-		"Mend what the message says. Nothing is lost and the crawl goes on: the results wait in the lists of pages on the node's disk, and are sent when the sink takes them."},
-	{Health, "webhook_fails", "Warning. A receiver of `--webhook` has taken no event for a minute, or events cannot be stored for it.",
-		"It is down or not reachable, its certificate is not valid, it answers with another status than 2xx, or it answers after more than 15 s. Without the secret `webhook` in the file of `--secrets` nothing is sent either.",
-		"Mend what the message says. Nothing is lost and the crawl goes on: the events wait in `webhooks` of the node's data directory, up to 100,000 or 64 MiB, and are sent in order when the receiver takes them. See [webhooks.md](webhooks.md)."},
-	{Health, "webhook_full", "Warning. Events were lost in the last hour before a receiver of `--webhook` took them.",
-		"It was away for so long that more than 100,000 events or 64 MiB waited, or the disk took no events for long. The oldest were removed.",
-		"Bring the receiver back, or restart the node without that `--webhook`. What was lost cannot be had again; `/status` has the state of now."},
-	{Health, "upload_fails", "Warning. The object store of `--upload` has refused a file for a minute.",
-		"It is down or not reachable, or refuses: no such bucket, a wrong key, no permission to write, a full store, another object under that name.",
-		"Mend what the message says. Nothing is lost and the crawl goes on: the files wait on the node's disk, are tried again every 30 seconds, and no file is removed that the store has not got whole. When the disk is nearly full, fetching pauses (`low_disk`)."},
-	{Health, "index_fails", "Warning. A node cannot write its index (`--index on`), so a search does not find the newest pages.",
+		"Its server is down or not reachable, or refuses: no such topic, no stream for the subject, " +
+			"no permission, a full disk.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: " +
+			"the results wait in the lists of pages on the node's disk, " +
+			"and are sent when the sink takes them."},
+	{Health, "webhook_fails",
+		"Warning. A receiver of `--webhook` has taken no event for a minute, " +
+			"or events cannot be stored for it.",
+		"It is down or not reachable, its certificate is not valid, it answers with another status " +
+			"than 2xx, or it answers after more than 15 s. Without the secret `webhook` in the file of " +
+			"`--secrets` nothing is sent either.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: " +
+			"the events wait in `webhooks` of the node's data directory, up to 100,000 or 64 MiB, " +
+			"and are sent in order when the receiver takes them. See [webhooks.md](webhooks.md)."},
+	{Health, "webhook_full",
+		"Warning. Events were lost in the last hour before a receiver of `--webhook` took them.",
+		"It was away for so long that more than 100,000 events or 64 MiB waited, " +
+			"or the disk took no events for long. The oldest were removed.",
+		"Bring the receiver back, or restart the node without that `--webhook`. " +
+			"What was lost cannot be had again; `/status` has the state of now."},
+	{Health, "upload_fails",
+		"Warning. The object store of `--upload` has refused a file for a minute.",
+		"It is down or not reachable, or refuses: no such bucket, a wrong key, no permission to write, " +
+			"a full store, another object under that name.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: " +
+			"the files wait on the node's disk, are tried again every 30 seconds, " +
+			"and no file is removed that the store has not got whole. When the disk is nearly full, " +
+			"fetching pauses (`low_disk`)."},
+	{Health, "index_fails",
+		"Warning. A node cannot write its index (`--index on`), so a search does not find the " +
+			"newest pages.",
 		"The volume of the data directory's `index/` is full or read-only, or a file there is damaged.",
-		"Mend what the message says. Nothing is lost and the crawl goes on: the texts are in the frontier, and the index catches up by itself. A damaged index can be removed while the node does not run: it is made again."},
-	{Health, "no_browser", "Warning. The crawl shows pages to a browser (`--render`), and a node has none, or one that does not start: it takes pages as they were fetched.",
+		"Mend what the message says. Nothing is lost and the crawl goes on: " +
+			"the texts are in the frontier, and the index catches up by itself. " +
+			"A damaged index can be removed while the node does not run: it is made again."},
+	{Health, "no_browser", "Warning. The crawl shows pages to a browser (`--render`), " +
+		"and a node has none, or one that does not start: it takes pages as they were fetched.",
 		"Chromium is not installed there or lacks libraries, or `--browser` names something else.",
-		"Install `chromium-headless-shell` or `chromium` there, or name one with `--browser`, and restart the node. Or `crawlnode crawl-config set render=off`."},
+		"Install `chromium-headless-shell` or `chromium` there, or name one with `--browser`, " +
+			"and restart the node. Or `crawlnode crawl-config set render=off`."},
 	{Health, "browser_no_sandbox", "Warning. The browser of a node runs without its sandbox.",
 		"The node runs as root, and Chromium refuses its sandbox then.",
 		"Run the node as another user. See [rendering.md](rendering.md#how-to-run-it-safely)."},
-	{Health, "bot_key_differs", "Critical. A node fetches nothing, because the other nodes sign their requests with another `--bot-key` or name another `--bot-agent`, or it or they sign none.",
-		"It was started without the flags, or with another file or address. Nodes agree when their files have a key in common. The node that differs from most waits; of two the one that signs nothing, then the one that started last.",
-		"Restart the node that the message names with the `--bot-key` and `--bot-agent` of the others. Nothing is lost: its hosts wait. See [let-in.md](let-in.md#several-nodes)."},
-	{Health, "hosts_block_us", "Warning. Hosts answer with bot walls, and are left alone for a day at a time.",
-		"Of the last ten answers of each, eight or more were walls: a challenge, a captcha, or a page that says that the visitor is a robot. Such a page is archived, and neither indexed nor followed.",
-		"The dashboard lists them at `/hosts?sort=backoff`. Sign the requests (`--bot-key`) and register the key with the network before the site; crawl slower (`--delay`); ask the site's owner to let the crawl in; or give up: `crawlnode crawl-config set exclude=...`. See [operations.md](operations.md#closed-doors)."},
-	{Health, "secret_missing", "Warning. A node lacks a secret that a rule for sites names, and the hosts of the rule wait there.",
-		"The rules are the cluster's; the secrets stand in a file on each node. This node was started without `--secrets`, or its file has no line of that name, or another spelling of it.",
-		"Add the line `NAME=VALUE` to the file of `--secrets` on the node that the message names, and send it SIGHUP. A node without the flag needs a restart, or the key `secrets` in its `--config` file before SIGHUP. Nothing is lost: the hosts wait. See [security.md](security.md#secrets-of-a-node)."},
+	{Health, "bot_key_differs", "Critical. A node fetches nothing, " +
+		"because the other nodes sign their requests with another `--bot-key` or name another " +
+		"`--bot-agent`, or it or they sign none.",
+		"It was started without the flags, or with another file or address. " +
+			"Nodes agree when their files have a key in common. The node that differs from most waits; " +
+			"of two the one that signs nothing, then the one that started last.",
+		"Restart the node that the message names with the `--bot-key` and `--bot-agent` of the others. " +
+			"Nothing is lost: its hosts wait. See [let-in.md](let-in.md#several-nodes)."},
+	{Health, "hosts_block_us",
+		"Warning. Hosts answer with bot walls, and are left alone for a day at a time.",
+		"Of the last ten answers of each, eight or more were walls: a challenge, a captcha, " +
+			"or a page that says that the visitor is a robot. Such a page is archived, " +
+			"and neither indexed nor followed.",
+		"The dashboard lists them at `/hosts?sort=backoff`. Sign the requests (`--bot-key`) " +
+			"and register the key with the network before the site; crawl slower (`--delay`); " +
+			"ask the site's owner to let the crawl in; or give up: " +
+			"`crawlnode crawl-config set exclude=...`. See [operations.md](operations.md#closed-doors)."},
+	{Health, "secret_missing",
+		"Warning. A node lacks a secret that a rule for sites names, " +
+			"and the hosts of the rule wait there.",
+		"The rules are the cluster's; the secrets stand in a file on each node. " +
+			"This node was started without `--secrets`, or its file has no line of that name, " +
+			"or another spelling of it.",
+		"Add the line `NAME=VALUE` to the file of `--secrets` on the node that the message names, " +
+			"and send it SIGHUP. A node without the flag needs a restart, " +
+			"or the key `secrets` in its `--config` file before SIGHUP. Nothing is lost: the hosts wait. " +
+			"See [security.md](security.md#secrets-of-a-node)."},
 	{Health, "proxy_failing", "Warning. A proxy that a rule for sites names does not work for a node.",
-		"It is down or not reachable from that node, refuses the user and password, or refuses to connect. The message has its last error.",
-		"Start it, correct the secret that the rule names for it, or give the rule another proxy: `crawlnode crawl-config set sites=@FILE`. Nothing is lost: hosts without another proxy wait, and no failure counts against them."},
-	{Health, "source_address_missing", "Warning. A rule for sites names a source address that a node's machine does not have.",
-		"Source addresses are those of one machine, and the rules are the cluster's. Or the network was changed.",
-		"Give the machine that address, or take it out of the rule: `crawlnode crawl-config set sites=@FILE`. The hosts wait meanwhile."},
-	{Health, "addresses_refused", "Warning. A node fetches nothing from addresses that the crawl's `allow-net` has. Its own URLs there fail with `blocked_address`, those of other nodes do not.",
-		"The node was started without `--allow-net`, which opens its own and its peers' addresses on that node alone; the founder had it. On one machine all of loopback is such an address.",
-		"If they are meant to be crawled, start that node with the `--allow-net` that the message names. If a page only links there, nothing: the warning ends an hour after the last try. See [operations.md](operations.md#addresses)."},
+		"It is down or not reachable from that node, refuses the user and password, " +
+			"or refuses to connect. The message has its last error.",
+		"Start it, correct the secret that the rule names for it, or give the rule another proxy: " +
+			"`crawlnode crawl-config set sites=@FILE`. Nothing is lost: hosts without another proxy wait, " +
+			"and no failure counts against them."},
+	{Health, "source_address_missing",
+		"Warning. A rule for sites names a source address that a node's machine does not have.",
+		"Source addresses are those of one machine, and the rules are the cluster's. " +
+			"Or the network was changed.",
+		"Give the machine that address, or take it out of the rule: " +
+			"`crawlnode crawl-config set sites=@FILE`. The hosts wait meanwhile."},
+	{Health, "addresses_refused", "Warning. A node fetches nothing from addresses that the crawl's " +
+		"`allow-net` has. Its own URLs there fail with `blocked_address`, those of other nodes do not.",
+		"The node was started without `--allow-net`, which opens its own and its peers' addresses on " +
+			"that node alone; the founder had it. On one machine all of loopback is such an address.",
+		"If they are meant to be crawled, start that node with the `--allow-net` that the message " +
+			"names. If a page only links there, nothing: the warning ends an hour after the last try. " +
+			"See [operations.md](operations.md#addresses)."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which: no node answers at `--addr`, for example. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
@@ -201,12 +299,20 @@ var Entries = []Entry{
 	{Exit, "6", "", "A volume has too little space.", "Make room, or choose another `--data-dir`, then run the same command again."},
 	{Exit, "130", "", "A second SIGINT or SIGTERM ended the process at once.", "Run the same command again: it resumes."},
 
-	{Finish, "frontier_exhausted", "Every URL that the crawl found and may fetch was fetched, given up or skipped.", "The scope is done. Or it is too narrow, robots.txt forbids the rest, or the seeds have no links that a reader of HTML sees.",
-		"Nothing, if it is all that you want. More: other seeds, a wider `--scope`, `--render auto` for pages that scripts make; `crawl --again` fetches the seeds once more."},
-	{Finish, "max_pages", "The crawl has had its `--max-pages`.", "The limit that you set. What is left stays in the queue.",
-		"`crawlnode crawl-config set max-pages=N` on running nodes, or `crawl` with a higher `--max-pages`: it goes on from there."},
-	{Finish, "max_duration", "The crawl has run for its `--max-duration`.", "The limit that you set. What is left stays in the queue.",
-		"`crawlnode crawl-config set max-duration=D` on running nodes, or `crawl` with a longer `--max-duration`: it goes on from there."},
+	{Finish, "frontier_exhausted",
+		"Every URL that the crawl found and may fetch was fetched, given up or skipped.",
+		"The scope is done. Or it is too narrow, robots.txt forbids the rest, " +
+			"or the seeds have no links that a reader of HTML sees.",
+		"Nothing, if it is all that you want. More: other seeds, a wider `--scope`, " +
+			"`--render auto` for pages that scripts make; `crawl --again` fetches the seeds once more."},
+	{Finish, "max_pages", "The crawl has had its `--max-pages`.",
+		"The limit that you set. What is left stays in the queue.",
+		"`crawlnode crawl-config set max-pages=N` on running nodes, " +
+			"or `crawl` with a higher `--max-pages`: it goes on from there."},
+	{Finish, "max_duration", "The crawl has run for its `--max-duration`.",
+		"The limit that you set. What is left stays in the queue.",
+		"`crawlnode crawl-config set max-duration=D` on running nodes, " +
+			"or `crawl` with a longer `--max-duration`: it goes on from there."},
 	{Finish, "stopped", "A person has ended the crawl.", "`crawlnode stop`, *Stop the crawl* in the dashboard, or the API.", "New seeds start it again; the queue is kept."},
 
 	{Fetch, "dns", "The host's name could not be resolved.", "The name does not exist, or its name servers fail.", "Check the name with `crawlnode hosts show HOST`. When no name resolves, see `dns_down`."},
@@ -214,15 +320,25 @@ var Entries = []Entry{
 	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it; it also takes RSA key exchange, old ciphers and TLS 1.0 and 1.1."},
 	{Fetch, "timeout", "The server did not answer in time, or too slowly.", "An overloaded or distant server, or one that drips.", "Nothing: it is tried again later."},
 	{Fetch, "protocol", "The answer is not valid HTTP.", "Something else listens on that port, or a proxy damages the answer.", "Look at the URL: `crawlnode urls why URL`."},
-	{Fetch, "truncated", "A page is not whole: its server ended it early, a limit of time did, or `--max-body`.", "The connection broke, or the server is slow.",
-		"Nothing: what came is archived, marked (`WARC-Truncated`), and its links are followed. A page of which nothing came is tried again."},
+	{Fetch, "truncated",
+		"A page is not whole: its server ended it early, a limit of time did, or `--max-body`.",
+		"The connection broke, or the server is slow.",
+		"Nothing: what came is archived, marked (`WARC-Truncated`), and its links are followed. " +
+			"A page of which nothing came is tried again."},
 	{Fetch, "blocked_address", "The crawl must not connect to the host's address.", "The name resolves to a private, link-local or reserved address, or to one of `--deny-net`; or no contact is set for public ones.", "To crawl a private network: `--allow-net CIDR` on each node. `docs/security.md` says what can never be allowed."},
 	{Fetch, "other", "The fetch failed for another reason.", "See the URL.", "`crawlnode urls why URL` gives the reason."},
-	{Fetch, "proxy", "No proxy of the site's rule worked, so the site was not asked.", "The proxy is down, does not take its user and password, or refuses the site.",
-		"Its URLs stay queued, and the host waits until a proxy may be tried again. `crawlnode hosts show HOST` has the last reason. Mend the proxy, or the rule."},
-	{Fetch, "rate_limited", "The host went on asking for fewer requests (429 or 503), so a URL was given up.", "The site allows fewer requests than the crawl makes, or is overloaded.",
-		"A longer `--delay` for it; ask the site's owner. `crawlnode hosts show HOST` has the last answers."},
-	{Fetch, "blocked", "The host went on answering with a bot wall, so a URL was given up.", "The site, or a service before it, keeps robots out: with a challenge, a captcha or a refusal. `wall` names the product.",
+	{Fetch, "proxy", "No proxy of the site's rule worked, so the site was not asked.",
+		"The proxy is down, does not take its user and password, or refuses the site.",
+		"Its URLs stay queued, and the host waits until a proxy may be tried again. " +
+			"`crawlnode hosts show HOST` has the last reason. Mend the proxy, or the rule."},
+	{Fetch, "rate_limited",
+		"The host went on asking for fewer requests (429 or 503), so a URL was given up.",
+		"The site allows fewer requests than the crawl makes, or is overloaded.",
+		"A longer `--delay` for it; ask the site's owner. `crawlnode hosts show HOST` has the last " +
+			"answers."},
+	{Fetch, "blocked", "The host went on answering with a bot wall, so a URL was given up.",
+		"The site, or a service before it, keeps robots out: with a challenge, a captcha or a refusal. " +
+			"`wall` names the product.",
 		"As for `hosts_block_us`. A wall is never passed; its answers are in the archive."},
 
 	{Skip, "out_of_scope", "The URL is outside the crawl's scope.", "`--scope`, `--include` or `--exclude`.", "`crawlnode scope test URL` names the rule that decided."},
@@ -242,8 +358,12 @@ var Entries = []Entry{
 	{Limit, "dns", "Hosts wait for name servers.", "The name servers are slow, or limit this machine.", "Name servers nearby with `--dns`."},
 	{Limit, "disk", "Commits wait for the disk, or there is too little space.", "A slow or full volume.", "A faster disk, space, or no `--sync`."},
 	{Limit, "handoff", "Partitions move to other nodes.", "A node has come or gone.", "Nothing: it passes."},
-	{Limit, "nothing_due", "Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.", "`--recrawl` is on, and there is more capacity than the settings use.",
-		"Nothing: the next visit is at `freshness.next_due_at`. More work: a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. An end: `crawlnode stop`, or `--recrawl off`."},
+	{Limit, "nothing_due",
+		"Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.",
+		"`--recrawl` is on, and there is more capacity than the settings use.",
+		"Nothing: the next visit is at `freshness.next_due_at`. More work: " +
+			"a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. " +
+			"An end: `crawlnode stop`, or `--recrawl off`."},
 	{Limit, "index", "The processors are busy, and many pages wait for the index.", "Pages come faster than they are indexed (`--index on`).", "More nodes or processors; the index catches up when the crawl is slower. Without it: `crawlnode crawl-config set index=off`."},
 	{Limit, "render", "Pages wait for a browser.", "More pages are fetched to be shown (`--render`) than the browsers can show.", "Raise `--renderers` while processors are idle, render fewer pages (`--render auto`, `--render-match`), or add nodes."},
 	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
@@ -294,7 +414,8 @@ var Entries = []Entry{
 	{URL, "done", "It was fetched, with whatever status.", "", ""},
 	{URL, "failed", "It was given up after its last try.", "", ""},
 	{URL, "skipped", "robots.txt, a budget or a changed scope refused it in its turn.", "", ""},
-	{URL, "broken", "Asked for in a list: a link that leads nowhere. Its URL was given up, or answered 4xx or 5xx.",
+	{URL, "broken",
+		"Asked for in a list: a link that leads nowhere. Its URL was given up, or answered 4xx or 5xx.",
 		"", ""},
 	{URL, "refused", "The same as `skipped`, in its record.", "", ""},
 	{URL, "pending", "The same as `queued`, in the words of the analysis.", "", ""},

@@ -11,7 +11,12 @@ import (
 )
 
 // mediaTypes are the types of the files in static.
-var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+var mediaTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+	".txt": "text/plain; charset=utf-8",
+}
 
 // assets serves the files of a folder. A browser asks each time whether its copy is current: the
 // next version of the program has other files under the same names.

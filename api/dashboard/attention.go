@@ -34,7 +34,15 @@ type attentionKey struct {
 
 // attend adds a partition to its row.
 func (b *ringBuilder) attend(p *crawl.PartitionReport) {
-	k := attentionKey{Holder: "nobody", Owner: b.name(p.Owner), State: words(p.State), Code: p.State, InSync: len(p.InSync), Want: 1 + len(p.Replicas), away: p.Holder == nil}
+	k := attentionKey{
+		Holder: "nobody",
+		Owner:  b.name(p.Owner),
+		State:  words(p.State),
+		Code:   p.State,
+		InSync: len(p.InSync),
+		Want:   1 + len(p.Replicas),
+		away:   p.Holder == nil,
+	}
 	if p.Holder != nil {
 		k.Holder = b.name(*p.Holder)
 	}
@@ -65,7 +73,8 @@ func (b *ringBuilder) attentions() (rows []attention, more int) {
 		rows = append(rows, *a)
 	}
 	slices.SortFunc(rows, func(x, y attention) int {
-		return cmp.Or(cmp.Compare(b2i(y.away), b2i(x.away)), cmp.Compare(y.Count, x.Count), cmp.Compare(x.parts[0], y.parts[0]))
+		return cmp.Or(cmp.Compare(b2i(y.away), b2i(x.away)), cmp.Compare(y.Count, x.Count),
+			cmp.Compare(x.parts[0], y.parts[0]))
 	})
 	for _, a := range rows[min(len(rows), maxAttention):] {
 		more += a.Count

@@ -43,8 +43,8 @@ func bomb(t *testing.T, start string, size, times int) string {
 	return b.String()
 }
 
-// TestBombIsNotUnpacked asks for what is archived of pages that unpack to a quarter of a gigabyte: what is
-// allocated depends on what is shown.
+// TestBombIsNotUnpacked asks for what is archived of pages that unpack to a quarter of a gigabyte:
+// what is allocated depends on what is shown.
 func TestBombIsNotUnpacked(t *testing.T) { //nolint:paralleltest // counts what is allocated
 	const size = 192 << 20
 	once, twice := bomb(t, "<p>begin", size, 1), bomb(t, "<p>begin", size, 2)
@@ -57,7 +57,9 @@ func TestBombIsNotUnpacked(t *testing.T) { //nolint:paralleltest // counts what 
 	} {
 		f := &fakeNode{text: "x", archive: capture(t, "HTTP/1.1 200 OK\r\n"+c.head, c.body)}
 		h := serve(f, nil)
-		for _, target := range []string{"/archive?url=http://a.test/", "/urls?url=http://a.test/&view=text", "/urls?url=http://a.test/&view=page", "/urls?url=http://a.test/&view=headers"} {
+		for _, target := range []string{"/archive?url=http://a.test/",
+			"/urls?url=http://a.test/&view=text", "/urls?url=http://a.test/&view=page",
+			"/urls?url=http://a.test/&view=headers"} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			w := get(h, target)
@@ -66,7 +68,8 @@ func TestBombIsNotUnpacked(t *testing.T) { //nolint:paralleltest // counts what 
 				t.Errorf("%s, %s: %d, %d bytes were allocated", c.what, target, w.Code, used)
 			}
 		}
-		if w := get(h, "/archive?url=http://a.test/"); !strings.Contains(w.Body.String(), "Only the first") {
+		if w := get(h, "/archive?url=http://a.test/"); !strings.Contains(w.Body.String(),
+			"Only the first") {
 			t.Errorf("%s: nothing says that it is cut", c.what)
 		}
 	}
@@ -84,8 +87,8 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSlotIsHeldUntilSent has as many clients as there are slots, which do not read their answers: the pages are
-// still in memory, so that others wait and are turned away.
+// TestSlotIsHeldUntilSent has as many clients as there are slots, which do not read their answers:
+// the pages are still in memory, so that others wait and are turned away.
 func TestSlotIsHeldUntilSent(t *testing.T) {
 	t.Parallel()
 	archived := capture(t, "HTTP/1.1 200 OK\r\nContent-Type: text/html", "<p>Read")
@@ -94,7 +97,8 @@ func TestSlotIsHeldUntilSent(t *testing.T) {
 			h := serve(&fakeNode{text: "x", archive: archived}, nil)
 			s := &stuck{begun: make(chan struct{}), free: make(chan struct{})}
 			for range readsAtOnce {
-				go h.ServeHTTP(&stuck{ResponseRecorder: *httptest.NewRecorder(), begun: s.begun, free: s.free}, httptest.NewRequest(http.MethodGet, target, nil))
+				go h.ServeHTTP(&stuck{ResponseRecorder: *httptest.NewRecorder(), begun: s.begun, free: s.free},
+					httptest.NewRequest(http.MethodGet, target, nil))
 				<-s.begun
 			}
 			if w := get(h, target); w.Code != 503 || w.Header().Get("Retry-After") == "" {

@@ -23,22 +23,42 @@ type formData struct {
 	State string // of the crawl
 }
 
-func (d *Dashboard) settings(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) settings(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	report, err := d.backend.CrawlConfig(ctx)
 	if err != nil {
 		d.fail(w, r, st, "/settings", err)
 		return
 	}
-	d.show(w, r, http.StatusOK, "settings", page{Title: "Settings", Nav: "/settings", Status: st, Data: formData{settingsForm: newSettingsForm(&report)}})
+	d.show(w, r, http.StatusOK, "settings", page{
+		Title:  "Settings",
+		Nav:    "/settings",
+		Status: st,
+		Data:   formData{settingsForm: newSettingsForm(&report)},
+	})
 }
 
-func (d *Dashboard) start(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) start(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	report, err := d.backend.CrawlConfig(ctx)
 	if err != nil {
 		d.fail(w, r, st, "/", err)
 		return
 	}
-	d.show(w, r, http.StatusOK, "start", page{Title: "Start a crawl", Nav: "/", Status: st, Data: formData{settingsForm: newSettingsForm(&report).only(startNames), State: st.Crawl.State}})
+	d.show(w, r, http.StatusOK, "start", page{
+		Title:  "Start a crawl",
+		Nav:    "/",
+		Status: st,
+		Data:   formData{settingsForm: newSettingsForm(&report).only(startNames), State: st.Crawl.State},
+	})
 }
 
 // sentForm is a form that was sent.
@@ -53,7 +73,10 @@ type sentForm struct {
 }
 
 // readForm reads a form and the settings of now. When that fails it has answered, and ok is false.
-func (d *Dashboard) readForm(w http.ResponseWriter, r *http.Request) (report crawl.CrawlReport, ok bool) {
+func (d *Dashboard) readForm(
+	w http.ResponseWriter,
+	r *http.Request,
+) (report crawl.CrawlReport, ok bool) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		d.goBack(w, r, &message{Bad: true, Text: "The form could not be read: " + err.Error()})
@@ -80,7 +103,14 @@ func (d *Dashboard) again(ctx context.Context, f *sentForm, code int, text strin
 	if f.name == "start" {
 		nav = "/"
 	}
-	d.show(f.w, f.r, code, f.name, page{Title: f.title, Nav: nav, Back: f.path, Status: st, Message: &message{Bad: true, Text: text}, Data: f.data})
+	d.show(f.w, f.r, code, f.name, page{
+		Title:   f.title,
+		Nav:     nav,
+		Back:    f.path,
+		Status:  st,
+		Message: &message{Bad: true, Text: text},
+		Data:    f.data,
+	})
 }
 
 // controlSettings changes what differs from the settings of now.
@@ -91,7 +121,9 @@ func (d *Dashboard) controlSettings(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
-	f := &sentForm{w: w, r: r, name: "settings", title: "Settings", path: "/settings", data: formData{settingsForm: newSettingsForm(&report)}, report: report}
+	f := &sentForm{w: w, r: r, name: "settings", title: "Settings", path: "/settings", data: formData{
+		settingsForm: newSettingsForm(&report),
+	}, report: report}
 	changed, code, err := d.change(ctx, f, r.PostForm)
 	switch {
 	case err != nil:
@@ -105,16 +137,23 @@ func (d *Dashboard) controlSettings(w http.ResponseWriter, r *http.Request) {
 
 // change changes the settings that a form has other values of. It returns what it did in a
 // sentence, "" when nothing differs, and with an error the status of the answer.
-func (d *Dashboard) change(ctx context.Context, f *sentForm, sent url.Values) (text string, code int, err error) {
+func (d *Dashboard) change(
+	ctx context.Context,
+	f *sentForm,
+	sent url.Values,
+) (text string, code int, err error) {
 	changes, old := f.data.take(sent)
 	if len(changes) == 0 {
 		return "", 0, nil
 	}
 	note(ctx, old, changes)
 	if asker := crawl.CallerOf(ctx); asker.Role < crawl.RoleAdmin {
-		return "", http.StatusForbidden, fmt.Errorf("changing settings: %w: it needs the role %s, and this token has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
+		return "", http.StatusForbidden, fmt.Errorf(
+			"changing settings: %w: it needs the role %s, and this token has the role %s",
+			crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
 	}
-	after, err := d.backend.ChangeCrawl(ctx, crawl.CrawlChange{Version: sent.Get("version"), Settings: changes})
+	after, err := d.backend.ChangeCrawl(ctx,
+		crawl.CrawlChange{Version: sent.Get("version"), Settings: changes})
 	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
 		f.data.blame(wrong)
 		code := http.StatusBadRequest
@@ -126,7 +165,8 @@ func (d *Dashboard) change(ctx context.Context, f *sentForm, sent url.Values) (t
 	switch {
 	case errors.Is(err, crawl.ErrChanged):
 		f.data.Version = f.report.Version // the next attempt is made on top of the other change
-		return "", http.StatusPreconditionFailed, errors.New("nothing was changed: the settings have changed since this page was loaded; check the values and save again")
+		return "", http.StatusPreconditionFailed, errors.New("nothing was changed: " +
+			"the settings have changed since this page was loaded; check the values and save again")
 	case errors.Is(err, crawl.ErrForbidden):
 		return "", http.StatusForbidden, err
 	case err != nil:
@@ -134,7 +174,8 @@ func (d *Dashboard) change(ctx context.Context, f *sentForm, sent url.Values) (t
 	}
 	text = "Changed on all nodes: " + strings.Join(namesOf(changes), ", ") + "."
 	if len(after.Untold) > 0 {
-		text += " These nodes did not answer; they will follow once they can be reached: " + strings.Join(after.Untold, ", ") + "."
+		text += " These nodes did not answer; they will follow once they can be reached: " +
+			strings.Join(after.Untold, ", ") + "."
 	}
 	return text, 0, nil
 }
@@ -177,7 +218,11 @@ func (d *Dashboard) controlStart(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
 	f := &sentForm{w: w, r: r, name: "start", title: "Start a crawl", path: "/start", report: report,
-		data: formData{settingsForm: newSettingsForm(&report).only(startNames), URLs: r.PostForm.Get("urls"), Again: r.PostForm.Get("again") != ""}}
+		data: formData{
+			settingsForm: newSettingsForm(&report).only(startNames),
+			URLs:         r.PostForm.Get("urls"),
+			Again:        r.PostForm.Get("again") != "",
+		}}
 	seeds, err := seedsOf(r.PostForm)
 	if err != nil {
 		d.again(ctx, f, http.StatusBadRequest, err.Error())
@@ -196,7 +241,8 @@ func (d *Dashboard) controlStart(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		d.again(ctx, f, http.StatusServiceUnavailable, strings.TrimSpace(changed+" "+err.Error()))
 	case !some:
-		d.again(ctx, f, http.StatusBadRequest, strings.TrimSpace(changed+" Nothing was started: no seed was accepted. "+text))
+		d.again(ctx, f, http.StatusBadRequest,
+			strings.TrimSpace(changed+" Nothing was started: no seed was accepted. "+text))
 	default:
 		d.goTo(w, r, "/", message{Text: strings.TrimSpace(text + "\n" + changed)})
 	}

@@ -48,12 +48,15 @@ func TestSettingsFormSendsWhatDiffers(t *testing.T) {
 		w := post(h, "/control/settings", sentSettings(tc.changed...))
 		says := get(h, w.Header().Get("Location")).Body.String()
 		switch {
-		case w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "/settings?m="):
+		case w.Code != http.StatusSeeOther ||
+			!strings.HasPrefix(w.Header().Get("Location"), "/settings?m="):
 			t.Errorf("%v: %d %v", tc.changed, w.Code, w.Header())
 		case tc.want == "" && (len(f.changes) > 0 || !strings.Contains(says, "Nothing was changed")):
 			t.Errorf("%v: %v, said\n%s", tc.changed, f.changes, mainOf(says))
 		case tc.want != "":
-			if len(f.changes) != 1 || f.changes[0].Version != "v7" || fmtChange(f.changes[0]) != tc.want || !strings.Contains(says, "Changed on all nodes") || !strings.Contains(says, "follow once they can be reached: beta") {
+			if len(f.changes) != 1 || f.changes[0].Version != "v7" || fmtChange(f.changes[0]) != tc.want ||
+				!strings.Contains(says, "Changed on all nodes") ||
+				!strings.Contains(says, "follow once they can be reached: beta") {
 				t.Errorf("%v: %v, want %s; said\n%s", tc.changed, f.changes, tc.want, mainOf(says))
 			}
 		}
@@ -76,8 +79,11 @@ func TestRefusedSettingsAreShownAgain(t *testing.T) {
 		code int
 		says []string
 	}{
-		{&crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "delay", Detail: "is <b>no</b> duration"}, {Field: "max-pages", Detail: "is negative"}, {Field: "partitions", Detail: "is fixed"}}}, 400,
-			[]string{`id="delay-problem">is &lt;b&gt;no&lt;/b&gt; duration`, `id="max_pages-problem">is negative`, "partitions: is fixed", `name="delay" value="soon"`, `aria-invalid="true"`, "3 values were refused", `value="/settings"`}},
+		{&crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "delay", Detail: "is <b>no</b> duration"},
+			{Field: "max-pages", Detail: "is negative"}, {Field: "partitions", Detail: "is fixed"}}}, 400,
+			[]string{`id="delay-problem">is &lt;b&gt;no&lt;/b&gt; duration`,
+				`id="max_pages-problem">is negative`, "partitions: is fixed", `name="delay" value="soon"`,
+				`aria-invalid="true"`, "3 values were refused", `value="/settings"`}},
 		{&crawl.FieldErrors{Fixed: true, Fields: []crawl.FieldError{{Field: "delay", Detail: "is fixed"}}}, 409, []string{"one value was refused"}},
 		{fmt.Errorf("%w: by n2", crawl.ErrChanged), 412, []string{"have changed since this page was loaded", `name="delay" value="soon"`}},
 		{fmt.Errorf("%w: over the network", crawl.ErrForbidden), 403, []string{"over the network"}},
@@ -95,7 +101,16 @@ func TestRefusedSettingsAreShownAgain(t *testing.T) {
 
 // startForm is the form that starts a crawl.
 func startForm(urls string, changed ...string) url.Values {
-	form := url.Values{"urls": {urls}, "version": {"v7"}, "scope": {"host"}, "max_depth": {"0"}, "max_pages": {"500"}, "max_duration": {"0s"}, "delay": {"1s"}, "contact": {"x"}}
+	form := url.Values{
+		"urls":         {urls},
+		"version":      {"v7"},
+		"scope":        {"host"},
+		"max_depth":    {"0"},
+		"max_pages":    {"500"},
+		"max_duration": {"0s"},
+		"delay":        {"1s"},
+		"contact":      {"x"},
+	}
 	for i := 0; i+1 < len(changed); i += 2 {
 		form.Set(changed[i], changed[i+1])
 	}
@@ -108,22 +123,31 @@ func TestStart(t *testing.T) {
 	t.Parallel()
 	f := &fakeNode{text: "x", state: crawl.CrawlIdle}
 	h := serve(f, nil)
-	if body := get(h, "/").Body.String(); !strings.Contains(body, `action="/control/start"`) || strings.Contains(body, `action="/control/seeds"`) {
+	if body := get(h, "/").Body.String(); !strings.Contains(body, `action="/control/start"`) ||
+		strings.Contains(body, `action="/control/seeds"`) {
 		t.Errorf("an idle crawl cannot be started from the overview:\n%s", mainOf(body))
 	}
-	w := post(h, "/control/start", startForm("http://a.test/\r\nhttp://b.test/", "scope", "domain", "max_pages", "20"))
+	w := post(h, "/control/start",
+		startForm("http://a.test/\r\nhttp://b.test/", "scope", "domain", "max_pages", "20"))
 	says := get(h, w.Header().Get("Location")).Body.String()
-	if w.Code != http.StatusSeeOther || len(f.seeds) != 2 || len(f.changes) != 1 || fmtChange(f.changes[0]) != `map[max_pages:"20" scope:"domain"]` || !strings.Contains(says, "Seeds: 2 accepted") || !strings.Contains(says, "Changed on all nodes: max-pages, scope.") {
+	if w.Code != http.StatusSeeOther || len(f.seeds) != 2 || len(f.changes) != 1 ||
+		fmtChange(f.changes[0]) != `map[max_pages:"20" scope:"domain"]` ||
+		!strings.Contains(says, "Seeds: 2 accepted") ||
+		!strings.Contains(says, "Changed on all nodes: max-pages, scope.") {
 		t.Errorf("%d, seeds %v, changes %v, said\n%s", w.Code, f.seeds, f.changes, mainOf(says))
 	}
 	w = post(h, "/control/start", startForm("http://c.test/"))
 	if w.Code != http.StatusSeeOther || len(f.seeds) != 3 || len(f.changes) != 1 {
 		t.Errorf("without other settings: %d, %d seeds, %d changes", w.Code, len(f.seeds), len(f.changes))
 	}
-	f = &fakeNode{text: "x", refuse: &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "delay", Detail: "is no duration"}}}}
+	f = &fakeNode{text: "x", refuse: &crawl.FieldErrors{
+		Fields: []crawl.FieldError{{Field: "delay", Detail: "is no duration"}},
+	}}
 	h = serve(f, nil)
 	w = post(h, "/control/start", startForm("http://a.test/", "delay", "soon"))
-	if body := w.Body.String(); w.Code != 400 || len(f.seeds) > 0 || !strings.Contains(body, `id="delay-problem">is no duration`) || !strings.Contains(body, ">http://a.test/</textarea>") {
+	if body := w.Body.String(); w.Code != 400 || len(f.seeds) > 0 ||
+		!strings.Contains(body, `id="delay-problem">is no duration`) ||
+		!strings.Contains(body, ">http://a.test/</textarea>") {
 		t.Errorf("a refused setting: %d, seeds %v\n%s", w.Code, f.seeds, mainOf(body))
 	}
 	w = post(h, "/control/start", startForm(" \n#"))
@@ -137,17 +161,20 @@ func TestStartNeedsTheRole(t *testing.T) {
 	t.Parallel()
 	for changed, code := range map[string]int{"500": 303, "20": 403} {
 		f := &fakeNode{text: "x"}
-		r := httptest.NewRequest("POST", "/control/start", strings.NewReader(startForm("http://a.test/", "max_pages", changed).Encode()))
+		r := httptest.NewRequest("POST", "/control/start",
+			strings.NewReader(startForm("http://a.test/", "max_pages", changed).Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
-		serve(f, nil).ServeHTTP(w, r.WithContext(crawl.WithCaller(r.Context(), crawl.Caller{Role: crawl.RoleOperate})))
+		serve(f, nil).ServeHTTP(w,
+			r.WithContext(crawl.WithCaller(r.Context(), crawl.Caller{Role: crawl.RoleOperate})))
 		if w.Code != code || len(f.changes) > 0 || (len(f.seeds) > 0) != (code == 303) {
 			t.Errorf("max-pages %s by an operator: %d, %v, %v", changed, w.Code, f.changes, f.seeds)
 		}
 	}
 }
 
-// Every setting that can change has a field, in whatever release it came; rules for sites have a page.
+// Every setting that can change has a field, in whatever release it came; rules for sites have a
+// page.
 func TestEverySettingHasAField(t *testing.T) {
 	t.Parallel()
 	report := config.Report(&crawl.Settings{})

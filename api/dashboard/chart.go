@@ -69,7 +69,8 @@ func sortPairs(list []pair) {
 	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// The size of a chart, in its own units. It is stretched to its place on the page, so it has no text.
+// The size of a chart, in its own units. It is stretched to its place on the page, so it has no
+// text.
 const (
 	chartWidth  = 760
 	chartHeight = 150
@@ -131,7 +132,8 @@ func newChart(s Series) chart {
 		c.Ticks = append(c.Ticks, tick{Y: yOf(v, scale), Label: rate(v)})
 	}
 	for _, n := range s.Nodes {
-		c.Lines = append(c.Lines, line{n.Name, "line h" + strconv.Itoa(n.Hue), polyline(s.Times, n.Pages, scale)})
+		c.Lines = append(c.Lines,
+			line{n.Name, "line h" + strconv.Itoa(n.Hue), polyline(s.Times, n.Pages, scale)})
 	}
 	c.Lines = append(c.Lines, line{"all nodes", "line total", polyline(s.Times, s.Pages, scale)})
 	last := len(s.Times) - 1
@@ -145,7 +147,12 @@ func newChart(s Series) chart {
 		if len(s.Times) <= tableRows {
 			i = last - k
 		}
-		row := chartRow{At: when(time.Unix(s.Times[i], 0)), Total: rate(s.Pages[i]), Queued: count(s.Queued[i]), Wrong: rate(s.Errors[i])}
+		row := chartRow{
+			At:     when(time.Unix(s.Times[i], 0)),
+			Total:  rate(s.Pages[i]),
+			Queued: count(s.Queued[i]),
+			Wrong:  rate(s.Errors[i]),
+		}
 		for _, n := range s.Nodes {
 			row.Nodes = append(row.Nodes, rate(n.Pages[i]))
 		}

@@ -33,7 +33,8 @@ var errReading = errors.New("too many archived pages are being read: try again")
 func (d *Dashboard) slot(ctx context.Context, w http.ResponseWriter) (free func(), err error) {
 	select {
 	case d.reading <- struct{}{}:
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout)) // a recorder in a test has none
+		// a recorder in a test has none
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout))
 		return sync.OnceFunc(func() { <-d.reading }), nil
 	case <-ctx.Done():
 		return nil, errReading
@@ -43,7 +44,8 @@ func (d *Dashboard) slot(ctx context.Context, w http.ResponseWriter) (free func(
 // frameSecurity is the content security policy of an archived page. With the sandbox it has an
 // origin of its own, runs no script, submits no form and opens no window, wherever it is opened;
 // and it loads nothing.
-const frameSecurity = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+const frameSecurity = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 // The views of what was archived.
 const (
@@ -70,7 +72,8 @@ func (d *Dashboard) content(ctx context.Context, report *crawl.URLReport, view s
 		return nil
 	}
 	c := &content{View: view}
-	for _, v := range []contentView{{Key: viewText, Title: "Text"}, {Key: viewHeaders, Title: "Headers"}, {Key: viewPage, Title: "Page"}} {
+	for _, v := range []contentView{{Key: viewText, Title: "Text"},
+		{Key: viewHeaders, Title: "Headers"}, {Key: viewPage, Title: "Page"}} {
 		v.Path = "/urls?" + url.Values{"url": {*report.URL}, "view": {v.Key}}.Encode() + "#archived"
 		c.Views = append(c.Views, v)
 	}

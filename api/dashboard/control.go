@@ -26,7 +26,11 @@ const (
 
 // order handles one form: it gives the order and redirects the client back to the form's page, with
 // a message about the result.
-func (d *Dashboard) order(w http.ResponseWriter, r *http.Request, give func(context.Context) (string, error)) {
+func (d *Dashboard) order(
+	w http.ResponseWriter,
+	r *http.Request,
+	give func(context.Context) (string, error),
+) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		d.goBack(w, r, &message{Bad: true, Text: "The form could not be read: " + err.Error()})
@@ -53,7 +57,8 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 			return "", fmt.Errorf("unknown action %.40q", action)
 		}
 		if asker := crawl.CallerOf(ctx); action == crawl.ActionStop && asker.Role < crawl.RoleAdmin {
-			return "", fmt.Errorf("stop: %w: it needs the role %s, and this token has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
+			return "", fmt.Errorf("stop: %w: it needs the role %s, and this token has the role %s",
+				crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
 		}
 		report, err := d.backend.ControlCrawl(ctx, action)
 		if err != nil {
@@ -61,7 +66,8 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 		}
 		text := "The crawl is " + report.State + "."
 		if len(report.Untold) > 0 {
-			text += " These nodes did not answer; they will follow once they can be reached: " + strings.Join(report.Untold, ", ") + "."
+			text += " These nodes did not answer; they will follow once they can be reached: " +
+				strings.Join(report.Untold, ", ") + "."
 		}
 		return text, nil
 	})
@@ -85,19 +91,24 @@ func seedsOf(form url.Values) ([]crawl.Seed, error) {
 	case len(seeds) == 0:
 		return nil, errors.New("no URL was given: write one per line")
 	case len(seeds) > maxFormSeeds:
-		return nil, fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE", maxFormSeeds)
+		return nil, fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE",
+			maxFormSeeds)
 	}
 	return seeds, nil
 }
 
 // addSeeds adds seeds and says in a sentence what became of them; some: at least one is a URL that
 // is crawled.
-func (d *Dashboard) addSeeds(ctx context.Context, seeds []crawl.Seed) (text string, some bool, err error) {
+func (d *Dashboard) addSeeds(
+	ctx context.Context,
+	seeds []crawl.Seed,
+) (text string, some bool, err error) {
 	report, err := d.backend.AddSeeds(ctx, seeds)
 	if err != nil {
 		return "", false, fmt.Errorf("not all seeds were stored; it is safe to send them again: %w", err)
 	}
-	text = fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.", report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
+	text = fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.",
+		report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
 	for _, bad := range report.Invalid[:min(len(report.Invalid), badLinesShown)] {
 		text += fmt.Sprintf("\nLine %d, %.200s: %s", bad.Line, bad.Input, bad.Error)
 	}
@@ -152,7 +163,14 @@ func (d *Dashboard) nameOf(ctx context.Context, id string) string {
 // controlTheme stores the client's theme in a cookie; it does not change the crawl.
 func (d *Dashboard) controlTheme(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
-	c := http.Cookie{Name: themeCookie, Value: r.PostFormValue("theme"), Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	c := http.Cookie{
+		Name:     themeCookie,
+		Value:    r.PostFormValue("theme"),
+		Path:     "/",
+		MaxAge:   365 * 24 * 3600,
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
 	if c.Value != "light" && c.Value != "dark" {
 		c.Value, c.MaxAge = "", -1
 	}
@@ -182,7 +200,8 @@ func (d *Dashboard) redirect(w http.ResponseWriter, r *http.Request, u *url.URL,
 // ownPath parses a path of this node; anything that could lead to another site becomes /.
 func ownPath(raw string) *url.URL {
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(u.Path, "/") ||
 		strings.HasPrefix(raw, "//") || strings.Contains(raw, `\`) || strings.HasPrefix(u.Path, "//") {
 		return &url.URL{Path: "/"}
 	}

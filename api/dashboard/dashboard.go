@@ -48,7 +48,8 @@ const (
 )
 
 // security is the content security policy of the pages: everything from this node, nothing inline.
-const security = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+const security = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; " +
+	"frame-ancestors 'none'"
 
 // Dashboard answers the paths of the package comment.
 type Dashboard struct {
@@ -65,23 +66,31 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 	if history == nil {
 		history = NewHistory(b)
 	}
-	return &Dashboard{backend: b, history: history, log: log, pages: parsePages(), reading: make(chan struct{}, readsAtOnce)}
+	return &Dashboard{
+		backend: b,
+		history: history,
+		log:     log,
+		pages:   parsePages(),
+		reading: make(chan struct{}, readsAtOnce),
+	}
 }
 
 // parsePages makes one template of each page, within the layout. The files are compiled in, so a
 // mistake in them is a bug.
 func parsePages() map[string]*template.Template {
-	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/forms.html"))
+	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html",
+		"templates/parts.html", "templates/forms.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "sites", "freshness", "search", "error"} {
+	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host",
+		"url", "events", "settings", "sites", "freshness", "search", "error"} {
 		page := template.Must(base.Clone())
 		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
 	}
 	return pages
 }
 
-// Register passes the dashboard's paths to handle, which must put a guard before each. none answers for a file
-// that is not there: no page.
+// Register passes the dashboard's paths to handle, which must put a guard before each. none answers
+// for a file that is not there: no page.
 func (d *Dashboard) Register(handle func(pattern string, h http.Handler), none http.HandlerFunc) {
 	page := func(pattern string, v view) { handle(pattern, d.withStatus(v)) }
 	control := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
@@ -171,14 +180,21 @@ func (d *Dashboard) withStatus(v view) http.Handler {
 }
 
 // fail shows a failure in place of a page.
-func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, st *crawl.Status, nav string, err error) {
+func (d *Dashboard) fail(
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+	nav string,
+	err error,
+) {
 	code := http.StatusServiceUnavailable
 	if errors.Is(err, crawl.ErrUnknownHost) {
 		code = http.StatusNotFound
 	} else {
 		w.Header().Set("Retry-After", "2")
 	}
-	d.show(w, r, code, "error", page{Title: http.StatusText(code), Nav: nav, Status: st, Data: err.Error()})
+	d.show(w, r, code, "error",
+		page{Title: http.StatusText(code), Nav: nav, Status: st, Data: err.Error()})
 }
 
 // backOf is the client's current path, without a shown message.

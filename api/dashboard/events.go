@@ -26,8 +26,10 @@ type eventFilter struct {
 }
 
 func (f *eventFilter) wants(e *crawl.Event) bool {
-	return (f.Level == "" || e.Level == f.Level) && (f.Code == "" || e.Code == f.Code) && (f.Node == "" || nodeOf(e) == f.Node) &&
-		(f.Text == "" || strings.Contains(strings.ToLower(e.Message+" "+fmt.Sprint(e.Fields)), strings.ToLower(f.Text)))
+	return (f.Level == "" || e.Level == f.Level) && (f.Code == "" || e.Code == f.Code) &&
+		(f.Node == "" || nodeOf(e) == f.Node) &&
+		(f.Text == "" || strings.Contains(strings.ToLower(e.Message+" "+fmt.Sprint(e.Fields)),
+			strings.ToLower(f.Text)))
 }
 
 // nodeOf is the node that an event is about, as the filter calls it.
@@ -46,14 +48,24 @@ type eventList struct {
 	Found, Total         int
 }
 
-func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) events(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	all, err := d.backend.Events(ctx, 0, eventsAsked)
 	if err != nil {
 		d.fail(w, r, st, "/events", err)
 		return
 	}
 	query := r.URL.Query()
-	list := eventList{Filter: eventFilter{Level: query.Get("level"), Code: query.Get("code"), Node: query.Get("node"), Text: query.Get("text")},
+	list := eventList{Filter: eventFilter{
+		Level: query.Get("level"),
+		Code:  query.Get("code"),
+		Node:  query.Get("node"),
+		Text:  query.Get("text"),
+	},
 		Levels: []string{crawl.EventInfo, crawl.EventWarn, crawl.EventError}, Total: len(all)}
 	list.Codes, list.Nodes = []string{list.Filter.Code}, []string{plain(list.Filter.Node)}
 	for i := range slices.Backward(all) { // the newest first
@@ -67,7 +79,8 @@ func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.R
 		}
 	}
 	list.Codes, list.Nodes = choices(list.Codes), choices(list.Nodes)
-	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
+	d.show(w, r, http.StatusOK, "events",
+		page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
 }
 
 // choices sorts words and leaves each once, without the empty one.

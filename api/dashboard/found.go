@@ -38,10 +38,22 @@ type found struct {
 	Failure string
 }
 
-func (d *Dashboard) found(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) found(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	query := r.URL.Query()
-	f := found{States: crawl.ListStates[:], Query: crawl.URLQuery{Contains: query.Get("contains"), State: query.Get("state"), Status: query.Get("status"),
-		Host: query.Get("host"), After: query.Get("after"), Limit: foundShown, Reading: firstReading}}
+	f := found{States: crawl.ListStates[:], Query: crawl.URLQuery{
+		Contains: query.Get("contains"),
+		State:    query.Get("state"),
+		Status:   query.Get("status"),
+		Host:     query.Get("host"),
+		After:    query.Get("after"),
+		Limit:    foundShown,
+		Reading:  firstReading,
+	}}
 	code := http.StatusOK
 	if f.Going = f.Query.After != ""; f.Going {
 		f.Query.Reading = searchOnReading
@@ -65,7 +77,8 @@ func (d *Dashboard) found(ctx context.Context, w http.ResponseWriter, r *http.Re
 // address is that of the same search from a place on.
 func (f *found) address(after string) string {
 	q := url.Values{}
-	for _, p := range [][2]string{{"contains", f.Query.Contains}, {"state", f.Query.State}, {"status", f.Query.Status}, {"host", f.Query.Host}, {"after", after}} {
+	for _, p := range [][2]string{{"contains", f.Query.Contains}, {"state", f.Query.State},
+		{"status", f.Query.Status}, {"host", f.Query.Host}, {"after", after}} {
 		if p[1] != "" {
 			q.Set(p[0], p[1])
 		}
@@ -83,11 +96,22 @@ type hostURLs struct {
 
 // urlsOf looks at the URLs of a host for a moment: all of them could be millions.
 func (d *Dashboard) urlsOf(ctx context.Context, host crawl.Host) (u hostURLs) {
-	queue, err := d.backend.ListURLs(ctx, crawl.URLQuery{Host: string(host), State: crawl.ListQueued, Limit: queueShown, Reading: hostReading})
+	queue, err := d.backend.ListURLs(ctx,
+		crawl.URLQuery{
+			Host:    string(host),
+			State:   crawl.ListQueued,
+			Limit:   queueShown,
+			Reading: hostReading,
+		})
 	if err != nil {
 		return hostURLs{Failure: err.Error()}
 	}
-	skipped, err := d.backend.ListURLs(ctx, crawl.URLQuery{Host: string(host), State: crawl.ListSkipped, Limit: crawl.MaxURLLines, Reading: hostReading})
+	skipped, err := d.backend.ListURLs(ctx, crawl.URLQuery{
+		Host:    string(host),
+		State:   crawl.ListSkipped,
+		Limit:   crawl.MaxURLLines,
+		Reading: hostReading,
+	})
 	if err != nil {
 		return hostURLs{Failure: err.Error()}
 	}
@@ -113,6 +137,7 @@ func causes(lines []crawl.URLLine) []bar {
 	for name, n := range counts {
 		bars = append(bars, bar{Name: words(name), Title: meaning(codes.Skip, name), Value: n})
 	}
-	slices.SortFunc(bars, func(a, b bar) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(bars,
+		func(a, b bar) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name)) })
 	return withShares(bars)
 }

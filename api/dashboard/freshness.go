@@ -30,16 +30,26 @@ type curveChart struct {
 // freshRow is one moment in the table of the curves.
 type freshRow struct{ At, Revisits, Due, Expected string }
 
-func (d *Dashboard) freshness(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) freshness(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	span := d.history.span(r.URL.Query().Get("span"))
 	f := &st.Freshness
-	data := freshnessData{On: f.Mode == crawl.RecrawlFixed || f.Mode == crawl.RecrawlAdaptive, Spans: spans[:], Span: spans[span], Results: withShares([]bar{
-		{Name: "changed", Value: f.ChangedTotal},
-		{Name: "unchanged, sent again", Value: f.UnchangedTotal - f.NotModifiedTotal},
-		{Name: "not modified (304)", Value: f.NotModifiedTotal},
-		{Name: "gone (404, 410)", Value: f.GoneTotal},
-		{Name: "no verdict", Value: max(f.RevisitsTotal-f.ChangedTotal-f.UnchangedTotal-f.GoneTotal, 0)},
-	})}
+	data := freshnessData{
+		On:    f.Mode == crawl.RecrawlFixed || f.Mode == crawl.RecrawlAdaptive,
+		Spans: spans[:],
+		Span:  spans[span],
+		Results: withShares([]bar{
+			{Name: "changed", Value: f.ChangedTotal},
+			{Name: "unchanged, sent again", Value: f.UnchangedTotal - f.NotModifiedTotal},
+			{Name: "not modified (304)", Value: f.NotModifiedTotal},
+			{Name: "gone (404, 410)", Value: f.GoneTotal},
+			{Name: "no verdict", Value: max(f.RevisitsTotal-f.ChangedTotal-f.UnchangedTotal-f.GoneTotal, 0)},
+		}),
+	}
 	report, err := d.backend.CrawlConfig(ctx)
 	if err != nil {
 		d.fail(w, r, st, "/freshness", err)
@@ -48,7 +58,8 @@ func (d *Dashboard) freshness(ctx context.Context, w http.ResponseWriter, r *htt
 	data.Mode = modeText(report.Settings)
 	s := d.history.Series(span, ranks{})
 	data.Charts, data.Rows = freshCharts(s), freshRows(s)
-	d.show(w, r, http.StatusOK, "freshness", page{Title: "Freshness", Nav: "/freshness", Status: st, Refresh: refreshOwn, Data: data})
+	d.show(w, r, http.StatusOK, "freshness",
+		page{Title: "Freshness", Nav: "/freshness", Status: st, Refresh: refreshOwn, Data: data})
 }
 
 // modeText says what the settings of revisits mean.
@@ -62,7 +73,8 @@ func modeText(s crawl.SettingsReport) string {
 		return fmt.Sprintf("Each known page is visited again %s after its last visit; %s.",
 			s.Text("recrawl_interval"), changed)
 	case crawl.RecrawlAdaptive:
-		return fmt.Sprintf("Known pages are visited again when a visit is worth most, between %s and %s after the last one and at first after about %s; %s.",
+		return fmt.Sprintf("Known pages are visited again when a visit is worth most, "+
+			"between %s and %s after the last one and at first after about %s; %s.",
 			s.Text("recrawl_min"), s.Text("recrawl_max"), s.Text("recrawl_interval"), changed)
 	}
 	return "Known pages are not visited again: recrawl is off."
@@ -74,8 +86,13 @@ func freshCharts(s Series) []curveChart {
 		return nil
 	}
 	last := len(s.Times) - 1
-	draw := func(title, label string, values Points, scale float64, text func(float64) string) curveChart {
-		c := curveChart{Title: title, axes: axes{Label: label, From: momentOf(s, 0), To: momentOf(s, last)}}
+	draw := func(title, label string, values Points, scale float64, text func(
+		float64,
+	) string) curveChart {
+		c := curveChart{
+			Title: title,
+			axes:  axes{Label: label, From: momentOf(s, 0), To: momentOf(s, last)},
+		}
 		c.Lines = []line{{title, "line total", polyline(s.Times, values, scale)}}
 		for i := range 3 {
 			v := scale * float64(i) / 2
@@ -85,9 +102,13 @@ func freshCharts(s Series) []curveChart {
 	}
 	plainRate := func(v float64) string { return rate(v) }
 	return []curveChart{
-		draw("Expected freshness", "Share of the known pages that are as they were at their last visit, as the model believes", s.Expected, 1, share),
-		draw("Revisits per second", "Revisits per second", s.Revisits, niceAbove(most(s.Revisits)), plainRate),
-		draw("Due pages", "Pages whose visit is due", s.Due, niceAbove(most(s.Due)), func(v float64) string { return count(v) }),
+		draw("Expected freshness",
+			"Share of the known pages that are as they were at their last visit, as the model believes",
+			s.Expected, 1, share),
+		draw("Revisits per second", "Revisits per second", s.Revisits, niceAbove(most(s.Revisits)),
+			plainRate),
+		draw("Due pages", "Pages whose visit is due", s.Due, niceAbove(most(s.Due)),
+			func(v float64) string { return count(v) }),
 	}
 }
 
@@ -126,7 +147,12 @@ func freshRows(s Series) []freshRow {
 		if v := s.Expected[i]; !isNaN(v) {
 			expected = strconv.FormatFloat(100*float64(v), 'f', 1, 64) + " %"
 		}
-		rows = append(rows, freshRow{At: momentOf(s, i), Revisits: rate(s.Revisits[i]), Due: count(s.Due[i]), Expected: expected})
+		rows = append(rows, freshRow{
+			At:       momentOf(s, i),
+			Revisits: rate(s.Revisits[i]),
+			Due:      count(s.Due[i]),
+			Expected: expected,
+		})
 	}
 	return rows
 }

@@ -35,8 +35,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestFreshnessHistory: the curve of the model begins when there is one, and a coarser sample is the
-// mean of those that are known.
+// TestFreshnessHistory: the curve of the model begins when there is one, and a coarser sample is
+// the mean of those that are known.
 func TestFreshnessHistory(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(nil)
@@ -49,17 +49,21 @@ func TestFreshnessHistory(t *testing.T) {
 		h.add(at(i), st)
 	}
 	s := h.Series(0, nil)
-	if !math.IsNaN(float64(s.Expected[7])) || s.Expected[8] != 0.8 || s.Revisits[5] != 10 || s.Due[9] != 9 {
+	if !math.IsNaN(float64(s.Expected[7])) || s.Expected[8] != 0.8 || s.Revisits[5] != 10 ||
+		s.Due[9] != 9 {
 		t.Errorf("%v %v %v", s.Expected, s.Revisits, s.Due)
 	}
 	s = h.Series(1, nil) // two samples of five seconds
-	if !math.IsNaN(float64(s.Expected[0])) || math.Abs(float64(s.Expected[1])-0.85) > 1e-6 || s.Due[1] != 7 {
+	if !math.IsNaN(float64(s.Expected[0])) || math.Abs(float64(s.Expected[1])-0.85) > 1e-6 ||
+		s.Due[1] != 7 {
 		t.Errorf("%v %v", s.Expected, s.Due)
 	}
-	if charts := freshCharts(s); len(charts) != 3 || charts[0].Ticks[2].Label != "100 %" || !strings.Contains(charts[0].Lines[0].Points, ",") {
+	if charts := freshCharts(s); len(charts) != 3 || charts[0].Ticks[2].Label != "100 %" ||
+		!strings.Contains(charts[0].Lines[0].Points, ",") {
 		t.Errorf("%+v", charts)
 	}
-	if rows := freshRows(s); len(rows) != 2 || rows[0].Expected != "85.0 %" || rows[1].Expected != dash {
+	if rows := freshRows(s); len(rows) != 2 || rows[0].Expected != "85.0 %" ||
+		rows[1].Expected != dash {
 		t.Errorf("%+v", rows)
 	}
 	if charts := freshCharts(NewHistory(nil).Series(0, nil)); charts != nil {
@@ -73,14 +77,21 @@ func TestVisitsView(t *testing.T) {
 	if visitsOf(nil) != nil || visitsOf(&crawl.URLReport{}) != nil {
 		t.Error("a chart of nothing")
 	}
-	v := visitsOf(&crawl.URLReport{History: []crawl.VisitReport{{At: at(30), Status: ptr(410)}, {At: at(10), Status: ptr(500)}, {At: at(0), Status: ptr(200)}}, NextVisitAt: ptr(at(40))})
-	if len(v.Marks) != 3 || !strings.HasPrefix(v.Marks[0].Path, "M4.0 28") || !strings.HasPrefix(v.Marks[1].Path, "M100.0 17") || !strings.HasPrefix(v.Marks[2].Path, "M290.0 17") || v.Next != "390.0" {
+	v := visitsOf(&crawl.URLReport{History: []crawl.VisitReport{{At: at(30), Status: ptr(410)},
+		{At: at(10), Status: ptr(500)}, {At: at(0), Status: ptr(200)}}, NextVisitAt: ptr(at(40))})
+	if len(v.Marks) != 3 || !strings.HasPrefix(v.Marks[0].Path, "M4.0 28") ||
+		!strings.HasPrefix(v.Marks[1].Path, "M100.0 17") ||
+		!strings.HasPrefix(v.Marks[2].Path, "M290.0 17") || v.Next != "390.0" {
 		t.Errorf("%+v", v)
 	}
-	if v.Rows[0].Found != "gone" || v.Rows[1].Found != "an error" || v.Rows[2].Found != "nothing to compare with" || v.Rows[0].Took != dash {
+	if v.Rows[0].Found != "gone" || v.Rows[1].Found != "an error" ||
+		v.Rows[2].Found != "nothing to compare with" || v.Rows[0].Took != dash {
 		t.Errorf("%+v", v.Rows)
 	}
-	if v := visitsOf(&crawl.URLReport{History: []crawl.VisitReport{{At: at(1)}}, NextVisitAt: ptr(at(0))}); v.Next != "" || len(v.Marks) != 1 || strings.Contains(v.Marks[0].Path, "NaN") {
+	if v := visitsOf(&crawl.URLReport{
+		History:     []crawl.VisitReport{{At: at(1)}},
+		NextVisitAt: ptr(at(0)),
+	}); v.Next != "" || len(v.Marks) != 1 || strings.Contains(v.Marks[0].Path, "NaN") {
 		t.Errorf("one visit, the next one due: %+v", v)
 	}
 }

@@ -138,7 +138,8 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := sample{
-		at: now, pages: float32(st.Throughput.PagesPerSecond.Now), bytes: float32(st.Throughput.BytesInPerSecond.Now),
+		at: now, pages: float32(st.Throughput.PagesPerSecond.Now),
+		bytes:  float32(st.Throughput.BytesInPerSecond.Now),
 		queued: float32(st.Frontier.Queued), inFlight: float32(st.Frontier.InFlight),
 		due: float32(st.Freshness.Due), expected: float32(math.NaN()),
 	}
@@ -148,13 +149,15 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 	errors, visits := float64(st.Fetch.ErrorsTotal), float64(st.Freshness.RevisitsTotal)
 	if !h.last.IsZero() && now.After(h.last) { // totals fall while a partition moves
 		passed := now.Sub(h.last).Seconds()
-		s.errors, s.revisits = float32(max(errors-h.errors, 0)/passed), float32(max(visits-h.visits, 0)/passed)
+		s.errors, s.revisits = float32(max(errors-h.errors, 0)/passed),
+			float32(max(visits-h.visits, 0)/passed)
 	}
 	h.errors, h.visits, h.last = errors, visits, now
 	for i := range st.Nodes {
 		n := &st.Nodes[i]
 		at := h.curveLocked(n)
-		if at < 0 || n.PagesPerSecond == nil || n.State != crawl.NodeAlive && n.State != crawl.NodeDraining {
+		if at < 0 || n.PagesPerSecond == nil ||
+			n.State != crawl.NodeAlive && n.State != crawl.NodeDraining {
 			continue
 		}
 		s.nodes = s.nodes.grown(at + 1)
@@ -254,16 +257,24 @@ func (h *History) Series(span int, ranks ranks) Series {
 	defer h.mu.Unlock()
 	list := h.rings[span].last(len(h.rings[span].samples))
 	s := Series{Times: make([]int64, len(list)), Nodes: make([]Curve, len(h.nodes))}
-	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight, &s.Revisits, &s.Due, &s.Expected} {
+	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight,
+		&s.Revisits, &s.Due, &s.Expected} {
 		*column = make(Points, len(list))
 	}
 	for k, n := range h.nodes {
-		s.Nodes[k] = Curve{ID: n.id, Name: n.name, Hue: ranks.Hue(n.id), Letter: ranks.Letter(n.id), Pages: make(Points, len(list))}
+		s.Nodes[k] = Curve{
+			ID:     n.id,
+			Name:   n.name,
+			Hue:    ranks.Hue(n.id),
+			Letter: ranks.Letter(n.id),
+			Pages:  make(Points, len(list)),
+		}
 	}
 	for i := range list {
 		x := &list[i]
 		s.Times[i] = x.at.Unix()
-		s.Pages[i], s.Bytes[i], s.Errors[i], s.Queued[i], s.InFlight[i] = x.pages, x.bytes, x.errors, x.queued, x.inFlight
+		s.Pages[i], s.Bytes[i], s.Errors[i], s.Queued[i], s.InFlight[i] = x.pages, x.bytes, x.errors,
+			x.queued, x.inFlight
 		s.Revisits[i], s.Due[i], s.Expected[i] = x.revisits, x.due, x.expected
 		for k := range s.Nodes {
 			s.Nodes[k].Pages[i] = x.nodes.at(k)

@@ -55,7 +55,12 @@ type overviewData struct {
 	Hosts     hostList
 }
 
-func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) overview(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	span := d.history.span(r.URL.Query().Get("span"))
 	f := &st.Fetch
 	var start *formData
@@ -64,38 +69,68 @@ func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http
 			start = &formData{settingsForm: newSettingsForm(&report).only(startNames)}
 		}
 	}
-	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
-		Start:   start,
-		Verdict: verdictOf(st), Chart: newChart(d.history.Series(span, ranksOf(st))), Spans: spans[:], Span: spans[span],
-		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory, codes.Fetch),
-		Responses: countBars(f.Responses, ""), Skipped: countBars(f.SkippedByReason, codes.Skip),
-		Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
-	}})
+	d.show(w, r, http.StatusOK, "overview",
+		page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
+			Start:   start,
+			Verdict: verdictOf(st), Chart: newChart(d.history.Series(span, ranksOf(st))), Spans: spans[:],
+			Span:  spans[span],
+			Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory, codes.Fetch),
+			Responses: countBars(f.Responses, ""), Skipped: countBars(f.SkippedByReason, codes.Skip),
+			Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
+		}})
 }
 
-func (d *Dashboard) nodes(_ context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
-	d.show(w, r, http.StatusOK, "nodes", page{Title: "Nodes", Nav: "/nodes", Status: st, Refresh: refreshOwn})
+func (d *Dashboard) nodes(
+	_ context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
+	d.show(w, r, http.StatusOK, "nodes",
+		page{Title: "Nodes", Nav: "/nodes", Status: st, Refresh: refreshOwn})
 }
 
-func (d *Dashboard) ring(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) ring(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	report, err := d.backend.Ring(ctx)
 	if err != nil {
 		d.fail(w, r, st, "/ring", err)
 		return
 	}
-	d.show(w, r, http.StatusOK, "ring", page{Title: "Ring", Nav: "/ring", Status: st, Refresh: refreshAll, Data: newRingView(report, st)})
+	d.show(w, r, http.StatusOK, "ring",
+		page{Title: "Ring", Nav: "/ring", Status: st, Refresh: refreshAll, Data: newRingView(report, st)})
 }
 
-func (d *Dashboard) hosts(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) hosts(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	sort := r.URL.Query().Get("sort")
 	if !slices.Contains(crawl.HostSorts[:], sort) {
 		sort = crawl.HostSorts[0]
 	}
-	d.show(w, r, http.StatusOK, "hosts", page{Title: "Hosts", Nav: "/hosts", Status: st, Refresh: refreshAll, Data: d.hostList(ctx, sort, hostsShown)})
+	d.show(w, r, http.StatusOK, "hosts", page{
+		Title:   "Hosts",
+		Nav:     "/hosts",
+		Status:  st,
+		Refresh: refreshAll,
+		Data:    d.hostList(ctx, sort, hostsShown),
+	})
 }
 
 // host shows all details of one host. The form of the page of hosts uses ?host=.
-func (d *Dashboard) host(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) host(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	name := r.PathValue("host")
 	if name == "-" {
 		name = r.URL.Query().Get("host")
@@ -105,7 +140,13 @@ func (d *Dashboard) host(ctx context.Context, w http.ResponseWriter, r *http.Req
 		d.fail(w, r, st, "/hosts", err)
 		return
 	}
-	d.show(w, r, http.StatusOK, "host", page{Title: string(report.Host), Nav: "/hosts", Status: st, Refresh: refreshAll, Data: hostData{report, bandBars(report.ByBand), d.urlsOf(ctx, report.Host)}})
+	d.show(w, r, http.StatusOK, "host", page{
+		Title:   string(report.Host),
+		Nav:     "/hosts",
+		Status:  st,
+		Refresh: refreshAll,
+		Data:    hostData{report, bandBars(report.ByBand), d.urlsOf(ctx, report.Host)},
+	})
 }
 
 type hostData struct {
@@ -123,7 +164,12 @@ type urlData struct {
 	Failure      string
 }
 
-func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) url(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	query := r.URL.Query()
 	data := urlData{Input: query.Get("url"), Depth: query.Get("depth")}
 	code := http.StatusOK
@@ -154,7 +200,8 @@ var errQuestion = errors.New("invalid query")
 
 func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.URLReport, error) {
 	if len(url) > maxQuestion {
-		return nil, errors.Join(errQuestion, errors.New("the URL is longer than "+strconv.Itoa(maxQuestion)+" bytes"))
+		return nil, errors.Join(errQuestion,
+			errors.New("the URL is longer than "+strconv.Itoa(maxQuestion)+" bytes"))
 	}
 	depth := -1
 	if depthText != "" {

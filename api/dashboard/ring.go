@@ -43,7 +43,12 @@ type holder struct {
 // newRingView arranges the members' reports about the partitions.
 func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 	v := ringView{View: r.View, Digest: r.Digest, Omitted: max(len(r.Partitions)-maxCells, 0)}
-	b := ringBuilder{ranks: ranksOf(st), names: map[crawl.NodeID]string{}, holders: map[crawl.NodeID]*holder{}, rows: map[attentionKey]*attention{}}
+	b := ringBuilder{
+		ranks:   ranksOf(st),
+		names:   map[crawl.NodeID]string{},
+		holders: map[crawl.NodeID]*holder{},
+		rows:    map[attentionKey]*attention{},
+	}
 	for i := range st.Nodes {
 		b.names[st.Nodes[i].ID] = st.Nodes[i].Name
 	}
@@ -72,9 +77,11 @@ func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 		v.Holders = append(v.Holders, *h)
 	}
 	slices.SortFunc(v.Holders, func(a, b holder) int {
-		return cmp.Or(cmp.Compare(b2i(a.ID == ""), b2i(b.ID == "")), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b2i(a.ID == ""), b2i(b.ID == "")), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.ID, b.ID))
 	})
-	v.Summary = fmt.Sprintf("%d partitions, %d moving or about to move, %d with too few copies, %d held by no node that answers", len(r.Partitions), moving, short, away)
+	v.Summary = fmt.Sprintf("%d partitions, %d moving or about to move, %d with too few copies, "+
+		"%d held by no node that answers", len(r.Partitions), moving, short, away)
 	return v
 }
 
@@ -146,7 +153,8 @@ func lacksCopies(p *crawl.PartitionReport) bool {
 
 // isMoving reports whether a partition moves, or is about to.
 func isMoving(p *crawl.PartitionReport) bool {
-	return p.State == crawl.PartitionMoving || p.State == crawl.PartitionFrozen || p.State == crawl.PartitionPromoting
+	return p.State == crawl.PartitionMoving || p.State == crawl.PartitionFrozen ||
+		p.State == crawl.PartitionPromoting
 }
 
 func (b *ringBuilder) cell(p *crawl.PartitionReport, lacks bool) cell {

@@ -34,25 +34,36 @@ type searchRow struct {
 	Archived string
 }
 
-func (d *Dashboard) search(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+func (d *Dashboard) search(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+	st *crawl.Status,
+) {
 	v := r.URL.Query()
 	n, err := strconv.Atoi(v.Get("page"))
 	if err != nil {
 		n = 1
 	}
-	data := searchData{Query: strings.ToValidUTF8(strings.TrimSpace(v.Get("query")), "\uFFFD"), Page: min(max(n, 1), 100)}
+	data := searchData{
+		Query: strings.ToValidUTF8(strings.TrimSpace(v.Get("query")), "\uFFFD"),
+		Page:  min(max(n, 1), 100),
+	}
 	if data.Query != "" {
 		d.ask(ctx, &data)
 	}
-	d.show(w, r, http.StatusOK, "search", page{Title: "Search", Nav: "/search", Status: st, Data: &data})
+	d.show(w, r, http.StatusOK, "search",
+		page{Title: "Search", Nav: "/search", Status: st, Data: &data})
 }
 
 // ask fills in the answer, or why there is none.
 func (d *Dashboard) ask(ctx context.Context, data *searchData) {
-	report, err := d.backend.Search(ctx, crawl.SearchQuery{Query: data.Query, Page: data.Page, Size: resultsShown})
+	report, err := d.backend.Search(ctx,
+		crawl.SearchQuery{Query: data.Query, Page: data.Page, Size: resultsShown})
 	switch {
 	case errors.Is(err, crawl.ErrRefused):
-		data.Problem = "This crawl has no index. Set index to on, with crawlnode crawl-config set index=on: pages that are fetched from then on are found."
+		data.Problem = "This crawl has no index. Set index to on, with crawlnode crawl-config set " +
+			"index=on: pages that are fetched from then on are found."
 		return
 	case err != nil:
 		data.Problem = "There is no answer now: " + err.Error()

@@ -300,8 +300,9 @@ func refusedRule(err error) error { return fmt.Errorf("%w: %w", crawl.ErrBadQuer
 
 func formOf(sent url.Values) siterules.Form {
 	f := siterules.Form{Match: sent.Get("match"), Delay: sent.Get("delay"),
-		Headers: sent.Get("headers"), Cookies: sent.Get("cookies"), Auth: sent.Get("auth"), Secret: sent.Get("secret"),
-		Proxy: sent.Get("proxy"), MaxPages: sent.Get("max-pages"), MaxDepth: sent.Get("max-depth"),
+		Headers: sent.Get("headers"), Cookies: sent.Get("cookies"), Auth: sent.Get("auth"),
+		Secret: sent.Get("secret"),
+		Proxy:  sent.Get("proxy"), MaxPages: sent.Get("max-pages"), MaxDepth: sent.Get("max-depth"),
 		Render: sent.Get("render")}
 	f.Trim()
 	return f

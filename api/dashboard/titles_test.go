@@ -16,11 +16,13 @@ func TestWordsAreExplained(t *testing.T) {
 	h := serve(&fakeNode{text: "plain"}, nil)
 	chip := regexp.MustCompile(`<span class="chip s-[a-z_]+"([^>]*)>([a-z_ ]+)</span>`)
 	for target, words := range map[string][]codes.Entry{
-		"/": {{Kind: codes.Crawl, Code: "running"}, {Kind: codes.Cluster, Code: "running"}, {Kind: codes.Level, Code: "warn"},
+		"/": {{Kind: codes.Crawl, Code: "running"}, {Kind: codes.Cluster, Code: "running"},
+			{Kind: codes.Level, Code: "warn"},
 			{Kind: codes.Health, Code: "node_failed"}, {Kind: codes.Fetch, Code: "blocked_address"},
 			{Kind: codes.Fetch, Code: "dns"}, {Kind: codes.Skip, Code: "out_of_scope"}, {Kind: codes.Host, Code: "waiting"},
 			{Kind: codes.Host, Code: "over_share"}},
-		"/nodes":               {{Kind: codes.Member, Code: "alive"}, {Kind: codes.Member, Code: "failed"}},
+		"/nodes": {{Kind: codes.Member, Code: "alive"},
+			{Kind: codes.Member, Code: "failed"}},
 		"/events":              nil,
 		"/hosts":               nil,
 		"/hosts/a.example":     nil,
@@ -29,7 +31,8 @@ func TestWordsAreExplained(t *testing.T) {
 	} {
 		body := html.UnescapeString(get(h, target).Body.String())
 		for _, w := range words {
-			if title := codes.Meaning(w.Kind, w.Code); title == "" || !strings.Contains(body, `title="`+title) {
+			if title := codes.Meaning(w.Kind, w.Code); title == "" ||
+				!strings.Contains(body, `title="`+title) {
 				t.Errorf("%s: %s %s is not explained by %q", target, w.Kind, w.Code, title)
 			}
 		}

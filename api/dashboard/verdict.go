@@ -26,7 +26,8 @@ func verdictOf(st *crawl.Status) verdict {
 	case crawl.CrawlIdle:
 		v.Text = "nothing to crawl yet; give seeds to start"
 	case crawl.CrawlPaused:
-		v.Text = fmt.Sprintf("the crawl is paused with %s URLs queued; Resume continues it", count(st.Frontier.Queued))
+		v.Text = fmt.Sprintf("the crawl is paused with %s URLs queued; Resume continues it",
+			count(st.Frontier.Queued))
 	case crawl.CrawlWaiting:
 		v.Text = st.Crawl.Message
 	case crawl.CrawlFinished:
@@ -69,9 +70,14 @@ func ending(st *crawl.Status) string {
 	case crawl.FinishExhausted:
 		return fmt.Sprintf("the crawl is complete with %s pages; nothing is queued", pages)
 	case crawl.FinishMaxPages:
-		return fmt.Sprintf("the crawl has reached its limit of pages with %s URLs queued; a higher max-pages continues it", queued)
+		return fmt.Sprintf(
+			"the crawl has reached its limit of pages with %s URLs queued; a higher max-pages continues it",
+			queued)
 	case crawl.FinishMaxDuration:
-		return fmt.Sprintf("the crawl has reached its limit of time with %s URLs queued; a longer max-duration continues it", queued)
+		return fmt.Sprintf("the crawl has reached its limit of time with %s URLs queued; "+
+			"a longer max-duration continues it", queued)
 	}
-	return fmt.Sprintf("the crawl was stopped after %s pages with %s URLs queued; new seeds start it again", pages, queued)
+	return fmt.Sprintf(
+		"the crawl was stopped after %s pages with %s URLs queued; new seeds start it again",
+		pages, queued)
 }

@@ -17,9 +17,11 @@ import (
 
 // funcs are the functions of the templates. Figures may be pointers; nil is a dash.
 var funcs = template.FuncMap{
-	"count": count, "rate": rate, "bytes": byteSize, "seconds": seconds, "percent": percent, "portion": portion,
-	"stamp": stamp, "clock": clock, "rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"words": words, "plain": plain, "weblink": weblink, "hostpath": hostPath, "place": place,
+	"count": count, "rate": rate, "bytes": byteSize, "seconds": seconds, "percent": percent,
+	"portion": portion,
+	"stamp":   stamp, "clock": clock,
+	"rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"words":   words, "plain": plain, "weblink": weblink, "hostpath": hostPath, "place": place,
 	"pairs": pairs, "has": has, "dict": dict, "orders": func() []sortOrder { return sortOrders },
 	"pages": func() []entry { return navigation }, "rows": rows, "meaning": meaning,
 }
@@ -241,10 +243,14 @@ func rows(text string) int { return min(max(strings.Count(text, "\n")+2, 2), 10)
 type sortOrder struct{ Key, Title string }
 
 var sortOrders = []sortOrder{
-	{crawl.SortQueued, "Queued"}, {crawl.SortFetched, "Pages"}, {crawl.SortErrors, "Errors"}, {crawl.SortBackoff, "Held back"}, {crawl.SortLatency, "Last answer"},
+	{crawl.SortQueued, "Queued"}, {crawl.SortFetched, "Pages"}, {crawl.SortErrors, "Errors"},
+	{crawl.SortBackoff, "Held back"}, {crawl.SortLatency, "Last answer"},
 }
 
 // entry is an entry of the navigation.
 type entry struct{ Path, Title string }
 
-var navigation = []entry{{"/", "Overview"}, {"/search", "Search"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/freshness", "Freshness"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}, {"/sites", "Site rules"}}
+var navigation = []entry{{"/", "Overview"}, {"/search", "Search"}, {"/pages", "URLs"},
+	{"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/freshness", "Freshness"},
+	{"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"},
+	{"/sites", "Site rules"}}

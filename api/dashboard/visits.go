@@ -52,7 +52,11 @@ func visitsOf(r *crawl.URLReport) *visitsView {
 	for i := len(r.History) - 1; i >= 0; i-- {
 		visit := &r.History[i]
 		found := foundBy(visit)
-		v.Marks = append(v.Marks, visitMark{Class: "mark m-" + found.class, Path: markPath(found.class, place(visit.At)), Title: stamp(visit.At) + ": " + found.words})
+		v.Marks = append(v.Marks, visitMark{
+			Class: "mark m-" + found.class,
+			Path:  markPath(found.class, place(visit.At)),
+			Title: stamp(visit.At) + ": " + found.words,
+		})
 	}
 	for i := range r.History {
 		visit := &r.History[i]
@@ -89,8 +93,8 @@ func foundBy(v *crawl.VisitReport) finding {
 	return finding{"same", "unchanged"}
 }
 
-// markPath is the shape of a mark: a full square is a change, an empty one none, a cross a failure, a
-// triangle the first visit.
+// markPath is the shape of a mark: a full square is a change, an empty one none, a cross a failure,
+// a triangle the first visit.
 func markPath(class string, x float64) string {
 	at := func(dx float64) string { return strconv.FormatFloat(x+dx, 'f', 1, 64) }
 	switch class {

@@ -32,7 +32,8 @@ func WriteURL(w io.Writer, r *crawl.URLReport) error {
 		return err
 	}
 	if r.Partition != nil && r.Owner != nil {
-		row(&b, "partition", "%d, owned by %s, held by %s", *r.Partition, r.Owner.Name, holderText(r.Holder))
+		row(&b, "partition", "%d, owned by %s, held by %s", *r.Partition, r.Owner.Name,
+			holderText(r.Holder))
 	}
 	writeRobotsVerdict(&b, &r.Robots)
 	switch {
@@ -98,12 +99,14 @@ func holderText(n *crawl.NodeRef) string {
 func writeRobotsVerdict(b *bytes.Buffer, r *crawl.RobotsReport) {
 	row(b, "robots", "%s: %s", r.Verdict, r.Rule)
 	if r.FetchedAt != nil && r.Status != nil {
-		row(b, "", "%s/robots.txt answered %d at %s", r.Origin, *r.Status, r.FetchedAt.Format(time.RFC3339))
+		row(b, "", "%s/robots.txt answered %d at %s", r.Origin, *r.Status,
+			r.FetchedAt.Format(time.RFC3339))
 	}
 }
 
 func writeRecord(b *bytes.Buffer, r *crawl.RecordReport) {
-	row(b, "record", "%s; found as %s at depth %d, band %d, %d failed attempts", r.State, r.Via, r.Depth, r.Band, r.Attempts)
+	row(b, "record", "%s; found as %s at depth %d, band %d, %d failed attempts", r.State, r.Via,
+		r.Depth, r.Band, r.Attempts)
 	if r.NotBefore != nil {
 		row(b, "", "next attempt at %s at the earliest", r.NotBefore.Format(time.RFC3339))
 	}
@@ -137,9 +140,11 @@ func WriteHost(w io.Writer, r *crawl.HostReport) error {
 	row(&b, "next", "%s", next)
 	row(&b, "queue", "%s queued %v", Count(r.Queued), r.ByBand)
 	row(&b, "pages", "%s; %s requests in all", Count(r.Pages), Count(r.Requests))
-	row(&b, "suspicious", "%s of %s URLs that look like a trap", Count(r.Suspicious), Count(r.SuspiciousBudget))
+	row(&b, "suspicious", "%s of %s URLs that look like a trap", Count(r.Suspicious),
+		Count(r.SuspiciousBudget))
 	p := &r.Politeness
-	row(&b, "gap", "%s; crawl-delay %s, last answer took %s, back-off %s", seconds(p.GapSeconds), seconds(&p.CrawlDelaySeconds),
+	row(&b, "gap", "%s; crawl-delay %s, last answer took %s, back-off %s", seconds(p.GapSeconds),
+		seconds(&p.CrawlDelaySeconds),
 		seconds(&p.LatencySeconds), seconds(&p.BackoffSeconds))
 	if p.BackoffReason != nil {
 		row(&b, "held back", "%s", *p.BackoffReason)

@@ -12,11 +12,12 @@ import (
 
 // WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteStatus.
 func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
-	return writeNodeTable(w, nodes, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP", func(n *crawl.NodeStatus) []string {
-		cells := []string{n.Name, string(n.ID), n.State + placeText(n), ago(n.AgeSeconds)}
-		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica))...)
-		return append(cells, seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP)
-	})
+	return writeNodeTable(w, nodes, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP",
+		func(n *crawl.NodeStatus) []string {
+			cells := []string{n.Name, string(n.ID), n.State + placeText(n), ago(n.AgeSeconds)}
+			cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica))...)
+			return append(cells, seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP)
+		})
 }
 
 // WriteNodesWide is WriteNodes with all that is known of a node.
@@ -36,15 +37,23 @@ func WriteNodesWide(w io.Writer, nodes []crawl.NodeStatus) error {
 		if n.PausedReason != nil {
 			paused = *n.PausedReason
 		}
-		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), version, pid, seconds(n.UptimeSeconds)}
-		cells = append(cells, figures(n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.Queued),
-			known(n.PagesTotal), rate(n.PagesPerSecond), busyText(n), knownBytes(n.RSSBytes))...)
-		return append(cells, knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes), seconds(n.LeaseRemainingSeconds), fmt.Sprint(n.Weight), zone, n.Gossip, n.RPC, n.HTTP, paused)
+		cells := []string{n.Name, string(n.ID), n.State, ago(n.AgeSeconds), version, pid,
+			seconds(n.UptimeSeconds)}
+		cells = append(cells,
+			figures(n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.Queued),
+				known(n.PagesTotal), rate(n.PagesPerSecond), busyText(n), knownBytes(n.RSSBytes))...)
+		return append(cells, knownBytes(n.DiskFreeBytes), knownBytes(n.WARCDiskFreeBytes),
+			seconds(n.LeaseRemainingSeconds), fmt.Sprint(n.Weight), zone, n.Gossip, n.RPC, n.HTTP, paused)
 	})
 }
 
 // writeNodeTable writes a line for each node, in columns.
-func writeNodeTable(w io.Writer, nodes []crawl.NodeStatus, columns string, cells func(*crawl.NodeStatus) []string) error {
+func writeNodeTable(
+	w io.Writer,
+	nodes []crawl.NodeStatus,
+	columns string,
+	cells func(*crawl.NodeStatus) []string,
+) error {
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, columns)

@@ -20,9 +20,11 @@ import (
 // columns. Control and invisible characters are escaped.
 func WriteStatus(w io.Writer, s *crawl.Status) error {
 	var b, rest bytes.Buffer
-	row(&b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy, s.AsOf.UTC().Format(time.RFC3339))
+	row(&b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy,
+		s.AsOf.UTC().Format(time.RFC3339))
 	fold(&b, "cluster", "%s: %s", s.Cluster.Name, sentence(s.Cluster.State, s.Cluster.Message))
-	if c := s.Ring.LastChange; c.Cause != nil && *c.Cause == crawl.CauseFailed && c.Node != nil && c.At != nil {
+	if c := s.Ring.LastChange; c.Cause != nil && *c.Cause == crawl.CauseFailed && c.Node != nil &&
+		c.At != nil {
 		fold(&b, "last change", "%s", changeText(&c))
 	}
 	row(&b, "health", "%s", s.Cluster.Health.Level)
@@ -37,7 +39,8 @@ func WriteStatus(w io.Writer, s *crawl.Status) error {
 		fold(&rest, "bottleneck", "%s", sentence(s.Bottleneck.Cause, s.Bottleneck.Message))
 	}
 	f := &s.Frontier
-	fold(&rest, "queue", "%s queued, %s in flight, %s in outboxes", Count(f.Queued), Count(f.InFlight), Count(f.Outbox))
+	fold(&rest, "queue", "%s queued, %s in flight, %s in outboxes", Count(f.Queued), Count(f.InFlight),
+		Count(f.Outbox))
 	writeNodesBriefly(&rest, s)
 	rest.WriteString("\nmore: crawlnode status --all; what a word means: crawlnode explain WORD\n")
 
@@ -102,7 +105,8 @@ func writeTroubles(b *bytes.Buffer, s *crawl.Status, room int) {
 	reasons := firstOfEach(s.Cluster.Health.Reasons)
 	for i, r := range reasons {
 		age := max(s.AsOf.Sub(r.Since).Seconds(), 0)
-		lines := folded(fmt.Sprintf("%s for %s: %s", r.Code, seconds(&age), r.Message), screenColumns-labelColumns)
+		lines := folded(fmt.Sprintf("%s for %s: %s", r.Code, seconds(&age), r.Message),
+			screenColumns-labelColumns)
 		last := i == len(reasons)-1
 		if !last && room <= len(lines) || last && room < len(lines) { // one line says that there are more
 			if i > 0 {
@@ -141,7 +145,8 @@ func writeNodesBriefly(b *bytes.Buffer, s *crawl.Status) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		cells := []string{n.Name, n.State, ago(n.AgeSeconds)}
-		cells = append(cells, figures(n, known(n.PagesTotal), rate(n.PagesPerSecond), known(n.Queued), busyText(n))...)
+		cells = append(cells,
+			figures(n, known(n.PagesTotal), rate(n.PagesPerSecond), known(n.Queued), busyText(n))...)
 		cells = append(cells, n.HTTP)
 		for i := range cells {
 			cells[i] = Escape(cells[i])
@@ -159,7 +164,11 @@ func writeNodesBriefly(b *bytes.Buffer, s *crawl.Status) {
 }
 
 // gone reports whether a node takes no part any more: what it had is with others.
-func gone(n *crawl.NodeStatus) bool { return n.State == crawl.NodeLeft || n.State == crawl.NodeFailed }
+func gone(
+	n *crawl.NodeStatus,
+) bool {
+	return n.State == crawl.NodeLeft || n.State == crawl.NodeFailed
+}
 
 // figures are those of a node that takes part; of one that is gone they are no figures.
 func figures(n *crawl.NodeStatus, cells ...string) []string {
@@ -202,20 +211,24 @@ func row(b *bytes.Buffer, label, format string, args ...any) {
 }
 
 func writeCluster(b *bytes.Buffer, s *crawl.Status) {
-	row(b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy, s.AsOf.UTC().Format(time.RFC3339))
+	row(b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy,
+		s.AsOf.UTC().Format(time.RFC3339))
 	row(b, "cluster", "%s: %s", s.Cluster.Name, sentence(s.Cluster.State, s.Cluster.Message))
 	row(b, "health", "%s", s.Cluster.Health.Level)
 	for _, r := range s.Cluster.Health.Reasons {
 		row(b, "", "%s: %s (since %s)", r.Code, r.Message, r.Since.UTC().Format(time.RFC3339))
 	}
 	m := s.Cluster.Members
-	row(b, "members", "%d alive, %d suspect, %d draining, %d left, %d failed", m.Alive, m.Suspect, m.Draining, m.Left, m.Failed)
+	row(b, "members", "%d alive, %d suspect, %d draining, %d left, %d failed", m.Alive, m.Suspect,
+		m.Draining, m.Left, m.Failed)
 	converged := "converged"
 	if !s.Ring.Converged {
 		converged = "not converged"
 	}
-	row(b, "ring", "view %d, table %s, %s; %d of %d partitions served, %d under-replicated, %d offline", s.Ring.View,
-		s.Ring.Digest, converged, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, s.Ring.Offline)
+	row(b, "ring",
+		"view %d, table %s, %s; %d of %d partitions served, %d under-replicated, %d offline", s.Ring.View,
+		s.Ring.Digest, converged, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated,
+		s.Ring.Offline)
 	writeMoves(b, &s.Ring)
 	if c := s.Ring.LastChange; c.Cause != nil && c.Node != nil && c.At != nil {
 		row(b, "last change", "%s", changeText(&c))
@@ -226,25 +239,31 @@ func writeCluster(b *bytes.Buffer, s *crawl.Status) {
 func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
 	switch {
 	case r.Promoting > 0 && !r.LastChange.TakingOver():
-		row(b, "hand-over", "%d partitions have no holder at the moment: they are being handed over or promoted from copies", r.Promoting)
+		row(b, "hand-over",
+			"%d partitions have no holder at the moment: they are being handed over or promoted from copies",
+			r.Promoting)
 	case r.Promoting > 0:
-		row(b, "take-over", "%d partitions of a failed node are being taken over from their copies", r.Promoting)
+		row(b, "take-over", "%d partitions of a failed node are being taken over from their copies",
+			r.Promoting)
 	}
 	if h := r.Handoff; h.Active {
-		row(b, "hand-over", "%d of %d partitions, %s/s, %s to go", h.PartitionsDone, h.PartitionsTotal, Bytes(int64(h.BytesPerSecond)), seconds(h.ETASeconds))
+		row(b, "hand-over", "%d of %d partitions, %s/s, %s to go", h.PartitionsDone, h.PartitionsTotal,
+			Bytes(int64(h.BytesPerSecond)), seconds(h.ETASeconds))
 	}
 	if c := r.SingleCopy; c.Partitions > 0 {
 		row(b, "one copy", "%d partitions, the longest for %.0f s", c.Partitions, c.Seconds)
 	}
 	if c := r.Repair; c.Active {
-		row(b, "repair", "%d of %d partitions have all their copies again", c.PartitionsDone, c.PartitionsTotal)
+		row(b, "repair", "%d of %d partitions have all their copies again", c.PartitionsDone,
+			c.PartitionsTotal)
 	}
 	for i, p := range r.Handoff.Stuck {
 		if i == maxStuckLines {
 			row(b, "", "stuck: %d more partitions", len(r.Handoff.Stuck)-i)
 			break
 		}
-		row(b, "", "stuck: partition %d from %s to %s since %s: %s", p.Partition, orDash(p.From), orDash(p.To), p.Since.UTC().Format(time.RFC3339), p.Reason)
+		row(b, "", "stuck: partition %d from %s to %s since %s: %s", p.Partition, orDash(p.From),
+			orDash(p.To), p.Since.UTC().Format(time.RFC3339), p.Reason)
 	}
 }
 
@@ -284,33 +303,48 @@ func writeCrawl(b *bytes.Buffer, s *crawl.Status) {
 		row(b, "limits", "%s", limits)
 	}
 	row(b, "pages", "%s", pagesText(&s.Throughput))
-	row(b, "received", "%s; %s/s now", Bytes(s.Throughput.BytesInTotal), Bytes(int64(s.Throughput.BytesInPerSecond.Now)))
+	row(b, "received", "%s; %s/s now", Bytes(s.Throughput.BytesInTotal),
+		Bytes(int64(s.Throughput.BytesInPerSecond.Now)))
 	row(b, "bottleneck", "%s", sentence(s.Bottleneck.Cause, s.Bottleneck.Message))
 }
 
 func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	f := s.Frontier
-	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
+	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand,
+		Count(f.InFlight), Count(f.Outbox))
 	writeFreshness(b, &s.Freshness)
 	writeWorkers(b, &s.Workers)
-	row(b, "seen", "%s URLs; %s links were already known", Count(f.SeenTotal), Count(f.DuplicatesTotal))
+	row(b, "seen", "%s URLs; %s links were already known", Count(f.SeenTotal),
+		Count(f.DuplicatesTotal))
 	h := f.Hosts
-	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
+	row(b, "hosts",
+		"%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share",
+		Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
 	r, l := s.Fetch.Responses, s.Fetch.LatencySeconds
-	row(b, "answers", "%s 2xx, %s 3xx, %s 4xx, %s 5xx; half within %s, 99%% within %s", Count(r.C2xx), Count(r.C3xx), Count(r.C4xx), Count(r.C5xx), millis(l.P50), millis(l.P99))
+	row(b, "answers", "%s 2xx, %s 3xx, %s 4xx, %s 5xx; half within %s, 99%% within %s", Count(r.C2xx),
+		Count(r.C3xx), Count(r.C4xx), Count(r.C5xx), millis(l.P50), millis(l.P99))
 	e := s.Fetch.ErrorsByCategory
-	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d, proxy %d",
-		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other, e.Proxy)
+	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, "+
+		"blocked address %d, other %d, proxy %d",
+		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated,
+		e.BlockedAddress, e.Other, e.Proxy)
 	k := s.Fetch.SkippedByReason
-	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d, focus %d",
-		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow, k.Focus)
-	row(b, "links", "%s found; since the nodes started %s local, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
+	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, "+
+		"scheme %d, invalid %d, nofollow %d, focus %d",
+		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow,
+		k.Focus)
+	row(b, "links", "%s found; since the nodes started %s local, %s forwarded, %s not sent again",
+		Count(s.Links.Found), Count(s.Links.Local),
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
-	row(b, "dns", "since the nodes started %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
+	row(b, "dns", "since the nodes started %s look-ups, %s from the cache, %s stale, %s failed",
+		Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
 	o := s.Output
-	row(b, "archive", "%s records, %s in %s files%s, %s of indexes; %.1f/s and %s/s now", Count(o.RecordsTotal),
-		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
-	row(b, "content", "%s exact duplicates, %s near-duplicates; %s records lost", Count(o.ContentDuplicatesTotal),
+	row(b, "archive", "%s records, %s in %s files%s, %s of indexes; %.1f/s and %s/s now",
+		Count(o.RecordsTotal),
+		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal),
+		o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
+	row(b, "content", "%s exact duplicates, %s near-duplicates; %s records lost",
+		Count(o.ContentDuplicatesTotal),
 		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
 	writeOutputs(b, s)
 }
@@ -330,14 +364,17 @@ func writeFreshness(b *bytes.Buffer, f *crawl.FreshnessStatus) {
 	if f.Expected != nil {
 		fresh += fmt.Sprintf("; %.0f %% of the pages are expected to be fresh", 100**f.Expected)
 	}
-	row(b, "freshness", "%s: %s due%s; %s revisits: %s unchanged (%s by 304), %s changed, %s gone; half queued within %s, 99%% within %s%s", f.Mode, Count(f.Due), next,
-		Count(f.RevisitsTotal), Count(f.UnchangedTotal), Count(f.NotModifiedTotal), Count(f.ChangedTotal), Count(f.GoneTotal), seconds(f.OverdueSeconds.P50), seconds(f.OverdueSeconds.P99), fresh)
+	row(b, "freshness", "%s: %s due%s; %s revisits: %s unchanged (%s by 304), %s changed, %s gone; "+
+		"half queued within %s, 99%% within %s%s", f.Mode, Count(f.Due), next,
+		Count(f.RevisitsTotal), Count(f.UnchangedTotal), Count(f.NotModifiedTotal), Count(f.ChangedTotal),
+		Count(f.GoneTotal), seconds(f.OverdueSeconds.P50), seconds(f.OverdueSeconds.P99), fresh)
 }
 
 // writeWorkers writes what programs outside have to fetch, unless none has ever asked.
 func writeWorkers(b *bytes.Buffer, w *crawl.WorkersStatus) {
 	if *w != (crawl.WorkersStatus{}) {
-		row(b, "workers", "%s with %s URLs in %s leases; %s leases ended without a result", Count(w.Active), Count(w.LeasedURLs), Count(w.Leases), Count(w.ExpiredTotal))
+		row(b, "workers", "%s with %s URLs in %s leases; %s leases ended without a result",
+			Count(w.Active), Count(w.LeasedURLs), Count(w.Leases), Count(w.ExpiredTotal))
 	}
 }
 
@@ -345,10 +382,12 @@ func writeWorkers(b *bytes.Buffer, w *crawl.WorkersStatus) {
 func elsewhere(o *crawl.OutputStatus) string {
 	var parts []string
 	if o.WARCFilesAway > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that are away", Bytes(o.WARCBytesAway), Count(o.WARCFilesAway)))
+		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that are away", Bytes(o.WARCBytesAway),
+			Count(o.WARCFilesAway)))
 	}
 	if o.WARCFilesLost > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that were forgotten", Bytes(o.WARCBytesLost), Count(o.WARCFilesLost)))
+		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that were forgotten",
+			Bytes(o.WARCBytesLost), Count(o.WARCFilesLost)))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -359,7 +398,8 @@ func elsewhere(o *crawl.OutputStatus) string {
 func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODE\tSTATE\tSEEN\tHELD\tREPLICA\tPAGES\tPAGES/S\tQUEUED\tBUSY\tMEMORY\tDISK FREE\tLEASE\tHTTP")
+	fmt.Fprintln(t,
+		"NODE\tSTATE\tSEEN\tHELD\tREPLICA\tPAGES\tPAGES/S\tQUEUED\tBUSY\tMEMORY\tDISK FREE\tLEASE\tHTTP")
 	for _, n := range nodes {
 		state := n.State
 		if n.PausedReason != nil {
@@ -367,8 +407,9 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 		}
 		state += placeText(&n)
 		cells := []string{n.Name, state, ago(n.AgeSeconds)}
-		cells = append(cells, figures(&n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
-			rate(n.PagesPerSecond), known(n.Queued), busyText(&n), knownBytes(n.RSSBytes))...)
+		cells = append(cells,
+			figures(&n, known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
+				rate(n.PagesPerSecond), known(n.Queued), busyText(&n), knownBytes(n.RSSBytes))...)
 		cells = append(cells, knownBytes(n.DiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.HTTP)
 		for i := range cells {
 			cells[i] = Escape(cells[i])

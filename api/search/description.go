@@ -22,9 +22,14 @@ type descriptionURL struct {
 // WriteDescription writes how to ask the node at base.
 func WriteDescription(w http.ResponseWriter, base string) {
 	w.Header().Set("Content-Type", "application/opensearchdescription+xml; charset=utf-8")
-	writeXML(w, description{ShortName: "crawlnode", Description: "Pages that the crawl has fetched", Encoding: "UTF-8", URLs: []descriptionURL{
-		{"text/html", base + "/search?query={searchTerms}"},
-		{"application/atom+xml", base + "/api/v1/search?query={searchTerms}&format=atom"},
-		{"application/json", base + "/api/v1/search?query={searchTerms}"},
-	}})
+	writeXML(w, description{
+		ShortName:   "crawlnode",
+		Description: "Pages that the crawl has fetched",
+		Encoding:    "UTF-8",
+		URLs: []descriptionURL{
+			{"text/html", base + "/search?query={searchTerms}"},
+			{"application/atom+xml", base + "/api/v1/search?query={searchTerms}&format=atom"},
+			{"application/json", base + "/api/v1/search?query={searchTerms}"},
+		},
+	})
 }

@@ -54,16 +54,28 @@ type jsonItem struct {
 	Language     string `json:"language,omitempty"`
 }
 
-// WriteFeed writes results as a feed. The time of an entry is that of its capture, that of the feed the latest of them.
+// WriteFeed writes results as a feed. The time of an entry is that of its capture, that of the feed
+// the latest of them.
 func WriteFeed(w http.ResponseWriter, format, base string, r *crawl.SearchReport) {
 	self := base + "/api/v1/search?" + url.Values{"query": {r.Query}, "format": {format}}.Encode()
 	title := "Search: " + clean(r.Query)
 	if format == JSONFeed {
 		w.Header().Set("Content-Type", "application/feed+json")
-		f := jsonFeed{Version: "https://jsonfeed.org/version/1.1", Title: title, FeedURL: self, Items: []jsonItem{}}
+		f := jsonFeed{
+			Version: "https://jsonfeed.org/version/1.1",
+			Title:   title,
+			FeedURL: self,
+			Items:   []jsonItem{},
+		}
 		for i := range r.Results {
 			h := &r.Results[i]
-			item := jsonItem{ID: h.Link, URL: h.Link, Title: h.Title, ContentText: h.Snippet, DateModified: stamp(h.FetchedAt)}
+			item := jsonItem{
+				ID:           h.Link,
+				URL:          h.Link,
+				Title:        h.Title,
+				ContentText:  h.Snippet,
+				DateModified: stamp(h.FetchedAt),
+			}
 			if h.Lang != nil {
 				item.Language = *h.Lang
 			}
@@ -80,7 +92,13 @@ func WriteFeed(w http.ResponseWriter, format, base string, r *crawl.SearchReport
 		if h.FetchedAt.After(newest) {
 			newest = h.FetchedAt
 		}
-		f.Entries = append(f.Entries, atomEntry{ID: h.Link, Title: clean(h.Title), Updated: stamp(h.FetchedAt), Link: atomLink{"alternate", h.Link}, Summary: clean(h.Snippet)})
+		f.Entries = append(f.Entries, atomEntry{
+			ID:      h.Link,
+			Title:   clean(h.Title),
+			Updated: stamp(h.FetchedAt),
+			Link:    atomLink{"alternate", h.Link},
+			Summary: clean(h.Snippet),
+		})
 	}
 	f.Updated = stamp(newest)
 	writeXML(w, f)

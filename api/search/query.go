@@ -21,7 +21,8 @@ const usualSize = 10
 // maxPage bounds the page: later ones are empty in any case.
 const maxPage = 1000
 
-// Read reads a question. problem says what is wrong with it: only an empty one, and numbers that are none.
+// Read reads a question. problem says what is wrong with it: only an empty one, and numbers that
+// are none.
 func Read(v url.Values) (q crawl.SearchQuery, format, problem string) {
 	q = crawl.SearchQuery{Query: v.Get("query"), Page: 1, Size: usualSize}
 	if strings.TrimSpace(q.Query) == "" {

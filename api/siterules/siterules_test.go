@@ -68,22 +68,35 @@ func TestChange(t *testing.T) {
 		edit     func(f *Form)
 		old, new string
 	}{
-		"nothing":                 {0, func(*Form) {}, "", ""},
-		"a value with a comment":  {0, func(f *Form) { f.Delay = "7s" }, "delay: 5s #", "delay: 7s #"},
-		"a value within comments": {0, func(f *Form) { f.Headers = "X-Team: ops" }, "  headers: {X-Team: web, Accept-Language: de}\n", "  headers:\n    X-Team: ops\n"},
-		"a field less":            {0, func(f *Form) { f.Headers = "" }, "  headers: {X-Team: web, Accept-Language: de}\n", ""},
+		"nothing":                {0, func(*Form) {}, "", ""},
+		"a value with a comment": {0, func(f *Form) { f.Delay = "7s" }, "delay: 5s #", "delay: 7s #"},
+		"a value within comments": {0, func(f *Form) { f.Headers = "X-Team: ops" },
+			"  headers: {X-Team: web, Accept-Language: de}\n", "  headers:\n    X-Team: ops\n"},
+		"a field less": {0, func(f *Form) { f.Headers = "" },
+			"  headers: {X-Team: web, Accept-Language: de}\n", ""},
 		"new fields": {0, func(f *Form) {
 			f.MaxPages, f.Render, f.Proxy = "100", "all", "socks5://127.0.0.1:1080\nsocks5://127.0.0.1:1081"
 		},
-			"  timeout: 2m\n", "  timeout: 2m\n  proxy:\n    - socks5://127.0.0.1:1080\n    - socks5://127.0.0.1:1081\n  max-pages: 100\n  render: all\n"},
-		"the field at the dash": {0, func(f *Form) { f.Match = "host:example.org\nglob:*.pdf" }, "- match: domain:example.org   # all of it\n", "- match:\n    - host:example.org\n    - glob:*.pdf\n"},
-		"no field at the dash":  {1, func(f *Form) { f.Delay = "" }, "- delay: 2s\n  match:\n", "- match:\n"},
+			"  timeout: 2m\n", "  timeout: 2m\n  proxy:\n    - socks5://127.0.0.1:1080\n" +
+				"    - socks5://127.0.0.1:1081\n  max-pages: 100\n  render: all\n"},
+		"the field at the dash": {0, func(f *Form) { f.Match = "host:example.org\nglob:*.pdf" },
+			"- match: domain:example.org   # all of it\n",
+			"- match:\n    - host:example.org\n    - glob:*.pdf\n"},
+		"no field at the dash": {1, func(f *Form) { f.Delay = "" }, "- delay: 2s\n  match:\n",
+			"- match:\n"},
 		"both at the dash": {1, func(f *Form) { f.Delay, f.Match = "", "host:shop.example" },
-			"- delay: 2s\n  match:\n  - host:shop.example\n  - host:eu.shop.example\n", "- match: host:shop.example\n"},
-		"a login":        {1, func(f *Form) { f.Auth, f.Secret = "bearer", "token" }, "auth: {basic: secret:shop}", "auth:\n    bearer: secret:token"},
-		"no login":       {1, func(f *Form) { f.Auth, f.Secret = "none", "" }, "auth: {basic: secret:shop}", "auth: none"},
-		"braces":         {2, func(f *Form) { f.MaxPages, f.Delay = "20", "3s" }, "- {match: host:a.test, retries: 1, max-pages: 10} # small\n", "- match: host:a.test # small\n  retries: 1\n  max-pages: 20\n  delay: 3s\n"},
-		"text in quotes": {0, func(f *Form) { f.Headers = "X-A: null\nX-B:\nX-C: 'a: b # c" }, "  headers: {X-Team: web, Accept-Language: de}\n", "  headers:\n    X-A: \"null\"\n    X-B: null\n    X-C: '''a: b # c'\n"},
+			"- delay: 2s\n  match:\n  - host:shop.example\n  - host:eu.shop.example\n",
+			"- match: host:shop.example\n"},
+		"a login": {1, func(f *Form) { f.Auth, f.Secret = "bearer", "token" },
+			"auth: {basic: secret:shop}", "auth:\n    bearer: secret:token"},
+		"no login": {1, func(f *Form) { f.Auth, f.Secret = "none", "" },
+			"auth: {basic: secret:shop}", "auth: none"},
+		"braces": {2, func(f *Form) { f.MaxPages, f.Delay = "20", "3s" },
+			"- {match: host:a.test, retries: 1, max-pages: 10} # small\n",
+			"- match: host:a.test # small\n  retries: 1\n  max-pages: 20\n  delay: 3s\n"},
+		"text in quotes": {0, func(f *Form) { f.Headers = "X-A: null\nX-B:\nX-C: 'a: b # c" },
+			"  headers: {X-Team: web, Accept-Language: de}\n",
+			"  headers:\n    X-A: \"null\"\n    X-B: null\n    X-C: '''a: b # c'\n"},
 	} {
 		all, f := form(t, sample, c.number)
 		c.edit(f)
@@ -102,14 +115,22 @@ func TestChange(t *testing.T) {
 
 func TestAddAndRemove(t *testing.T) {
 	t.Parallel()
-	f := &Form{Match: " host:new.test \r\n\r\nglob:*.pdf", Delay: "1s", Cookies: "host", Auth: "basic", Secret: "secret:x"}
+	f := &Form{
+		Match:   " host:new.test \r\n\r\nglob:*.pdf",
+		Delay:   "1s",
+		Cookies: "host",
+		Auth:    "basic",
+		Secret:  "secret:x",
+	}
 	f.Trim()
-	const rule = "- match:\n    - host:new.test\n    - glob:*.pdf\n  delay: 1s\n  auth:\n    basic: secret:x\n  cookies: host\n"
+	const rule = "- match:\n    - host:new.test\n    - glob:*.pdf\n  delay: 1s\n  auth:\n" +
+		"    basic: secret:x\n  cookies: host\n"
 	for before, after := range map[string]string{
-		"":                        rule,
-		"# none yet":              "# none yet\n" + rule,
-		sample:                    sample + rule,
-		"  - match: host:a.test":  "  - match: host:a.test\n  " + strings.TrimRight(strings.ReplaceAll(rule, "\n", "\n  "), " "),
+		"":           rule,
+		"# none yet": "# none yet\n" + rule,
+		sample:       sample + rule,
+		"  - match: host:a.test": "  - match: host:a.test\n  " +
+			strings.TrimRight(strings.ReplaceAll(rule, "\n", "\n  "), " "),
 		"- match: host:a.test\n#": "- match: host:a.test\n#\n" + rule,
 	} {
 		all, err := Read(before)
@@ -125,13 +146,16 @@ func TestAddAndRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		back, err := all.Remove(all.Len() - 1)
-		if want := strings.TrimSuffix(before, "\n"); err != nil || strings.TrimSuffix(back, "\n") != want {
+		if want := strings.TrimSuffix(before, "\n"); err != nil ||
+			strings.TrimSuffix(back, "\n") != want {
 			t.Errorf("%q without it: %v\n%s", before, err, back)
 		}
 	}
 	all, _ := form(t, sample, 0)
 	got, err := all.Remove(1)
-	if want := strings.Replace(sample, "- delay: 2s\n  match:\n  - host:shop.example\n  - host:eu.shop.example\n  auth: {basic: secret:shop}\n", "", 1); err != nil || got != want {
+	if want := strings.Replace(sample,
+		"- delay: 2s\n  match:\n  - host:shop.example\n  - host:eu.shop.example\n"+
+			"  auth: {basic: secret:shop}\n", "", 1); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
@@ -161,8 +185,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzChange: whatever is changed in one rule, the text stays readable, and every line around the rule
-// as it was.
+// FuzzChange: whatever is changed in one rule, the text stays readable, and every line around the
+// rule as it was.
 func FuzzChange(f *testing.F) {
 	f.Add(sample, 0, "host:x.test", "3s", "A: b")
 	f.Add(sample, 1, "host:x.test", "", "")
@@ -194,7 +218,8 @@ func FuzzChange(f *testing.F) {
 			t.Fatalf("%q became %q: what is around the rule has changed, %v", text, got, err)
 		}
 		for i := range all.Len() {
-			if before, now := all.Rule(i), after.Rule(i); i != number && fmt.Sprint(before.Match, before.Others) != fmt.Sprint(now.Match, now.Others) {
+			if before, now := all.Rule(i), after.Rule(i); i != number &&
+				fmt.Sprint(before.Match, before.Others) != fmt.Sprint(now.Match, now.Others) {
 				t.Fatalf("%q became %q: rule %d", text, got, i)
 			}
 		}
@@ -230,15 +255,18 @@ func TestSet(t *testing.T) {
 		return func(tag string) bool { return tag == crawl.SitesTag(text) }
 	}
 	node := &racing{rules: "# a\n", races: 3}
-	if r, err := Set(t.Context(), node, "# b\n", same("# a\n")); err != nil || r.Version != "v1" || node.rules != "# b\n" || node.tries != 4 {
+	if r, err := Set(t.Context(), node, "# b\n", same("# a\n")); err != nil || r.Version != "v1" ||
+		node.rules != "# b\n" || node.tries != 4 {
 		t.Error(r, err, node)
 	}
 	node = &racing{rules: "# a\n"}
-	if _, err := Set(t.Context(), node, "# b\n", same("# c\n")); !errors.Is(err, crawl.ErrChanged) || node.tries != 0 {
+	if _, err := Set(t.Context(), node, "# b\n", same("# c\n")); !errors.Is(err, crawl.ErrChanged) ||
+		node.tries != 0 {
 		t.Error(err, node)
 	}
 	node = &racing{rules: "# a\n", races: 100}
-	if _, err := Set(t.Context(), node, "# b\n", same("# a\n")); !errors.Is(err, crawl.ErrChanged) || node.tries != attempts {
+	if _, err := Set(t.Context(), node, "# b\n", same("# a\n")); !errors.Is(err, crawl.ErrChanged) ||
+		node.tries != attempts {
 		t.Error(err, node)
 	}
 }
@@ -246,7 +274,8 @@ func TestSet(t *testing.T) {
 func TestName(t *testing.T) {
 	t.Parallel()
 	name := config.SitesName(sample)
-	if Name(sample) != name || Name(name) != name || Name("") != "" || len(Name(strings.Repeat("x", 1000))) > 100 {
+	if Name(sample) != name || Name(name) != name || Name("") != "" ||
+		len(Name(strings.Repeat("x", 1000))) > 100 {
 		t.Error(Name(sample), Name(name))
 	}
 }

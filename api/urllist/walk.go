@@ -34,7 +34,8 @@ func (e *Incomplete) Error() string {
 	if rest := len(e.Unread) - named; rest > 0 {
 		more = fmt.Sprintf(" and %d more", rest)
 	}
-	return fmt.Sprintf("the list is not complete: it lacks URLs of partition %s%s: %s", strings.Join(numbers, ", "), more, e.Unread[0].Why)
+	return fmt.Sprintf("the list is not complete: it lacks URLs of partition %s%s: %s",
+		strings.Join(numbers, ", "), more, e.Unread[0].Why)
 }
 
 // walk is a list that is being walked.
@@ -53,10 +54,17 @@ var errEnough = errors.New("as many lines as were wanted")
 // many lines. It asks again, for as long as patience, for partitions that could not be read, and
 // for pages behind the first that failed. Its error is that of emit, of the first page, of ctx, or
 // an *Incomplete.
-func Walk(ctx context.Context, fetch Fetch, q crawl.URLQuery, patience time.Duration, emit func([]crawl.URLLine) error) error {
+func Walk(
+	ctx context.Context,
+	fetch Fetch,
+	q crawl.URLQuery,
+	patience time.Duration,
+	emit func([]crawl.URLLine) error,
+) error {
 	w := &walk{fetch: fetch, q: q, left: q.Limit, patience: patience, emit: emit}
 	err := w.pages(ctx, q)
-	for until := time.Now().Add(patience); err == nil && len(w.unread) > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(patience); err == nil && len(w.unread) > 0 &&
+		time.Now().Before(until); {
 		if err = pause(ctx, retryEvery); err == nil {
 			err = w.again(ctx)
 		}
@@ -96,7 +104,8 @@ func (w *walk) pages(ctx context.Context, q crawl.URLQuery) error {
 			return err
 		}
 		for _, u := range page.Unread {
-			w.unread = slices.DeleteFunc(w.unread, func(o crawl.UnreadPartition) bool { return o.Partition == u.Partition })
+			w.unread = slices.DeleteFunc(w.unread,
+				func(o crawl.UnreadPartition) bool { return o.Partition == u.Partition })
 			w.unread = append(w.unread, u)
 		}
 		if len(page.URLs) > 0 {

@@ -38,7 +38,8 @@ func (s *source) fetch(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, err
 	}
 	if p := crawl.Partition(at / 2); p == 1 && s.missing > 0 { // its second URL is lost from sight
 		s.missing--
-		page.Unread = append(page.Unread, crawl.UnreadPartition{Partition: p, After: fmt.Sprint(at), Why: "it is just moving"})
+		page.Unread = append(page.Unread,
+			crawl.UnreadPartition{Partition: p, After: fmt.Sprint(at), Why: "it is just moving"})
 		at = 4
 	} else {
 		page.URLs = append(page.URLs, crawl.URLLine{URL: fmt.Sprint(at)})
@@ -72,16 +73,18 @@ func TestWalk(t *testing.T) {
 			t.Parallel()
 			var got []string
 			s := &source{missing: c.missing, failing: c.failing}
-			err := Walk(t.Context(), s.fetch, crawl.URLQuery{Limit: c.limit}, c.patience, func(lines []crawl.URLLine) error {
-				for _, l := range lines {
-					got = append(got, l.URL)
-				}
-				return nil
-			})
+			err := Walk(t.Context(), s.fetch, crawl.URLQuery{Limit: c.limit}, c.patience,
+				func(lines []crawl.URLLine) error {
+					for _, l := range lines {
+						got = append(got, l.URL)
+					}
+					return nil
+				})
 			if text := strings.Join(got, " "); text != c.want {
 				t.Errorf("listed %s, want %s", text, c.want)
 			}
-			if says := fmt.Sprint(err); (err == nil) != (c.says == "") || err != nil && !strings.Contains(says, c.says) {
+			if says := fmt.Sprint(err); (err == nil) != (c.says == "") ||
+				err != nil && !strings.Contains(says, c.says) {
 				t.Errorf("error %v, want %q", err, c.says)
 			}
 		})
@@ -93,7 +96,9 @@ func TestWalkEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &source{}
 	full := errors.New("no space")
-	if err := Walk(ctx, s.fetch, crawl.URLQuery{}, time.Minute, func([]crawl.URLLine) error { return full }); !errors.Is(err, full) || s.calls != 1 {
+	if err := Walk(ctx, s.fetch, crawl.URLQuery{}, time.Minute, func([]crawl.URLLine) error {
+		return full
+	}); !errors.Is(err, full) || s.calls != 1 {
 		t.Errorf("%v after %d pages", err, s.calls)
 	}
 	s = &source{missing: 100}

@@ -37,7 +37,8 @@ func JSONWriter(out io.Writer) func([]crawl.URLLine) error {
 }
 
 // columns is the header of the CSV.
-var columns = []string{"url", "host", "state", "status", "depth", "attempts", "fetched_at", "not_before",
+var columns = []string{"url", "host", "state", "status", "depth", "attempts", "fetched_at",
+	"not_before",
 	"cause", "reason", "partition", "changed_at", "referrer", "wall"}
 
 // CSVWriter returns what writes lines as CSV, with one write for each call. The header is written
@@ -67,7 +68,8 @@ func record(l *crawl.URLLine) []string {
 	if l.Status != nil {
 		status = strconv.Itoa(*l.Status)
 	}
-	return []string{l.URL, tame(string(l.Host)), l.State, status, strconv.Itoa(l.Depth), strconv.Itoa(l.Attempts),
+	return []string{l.URL, tame(string(l.Host)), l.State, status, strconv.Itoa(l.Depth),
+		strconv.Itoa(l.Attempts),
 		timeText(l.FetchedAt), timeText(l.NotBefore), tame(textOf(l.Cause)), tame(textOf(l.Reason)),
 		strconv.Itoa(int(l.Partition)),
 		timeText(l.ChangedAt), tame(textOf(l.Referrer)), textOf(l.Wall)}

@@ -35,19 +35,23 @@ type nodeFlags struct {
 
 // Help gives the examples of the verb.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode bench", "crawlnode bench --nodes 3 --against nodes=1 --pairs 7 -o json", "crawlnode bench --against wget2",
-		"crawlnode bench --tls --conn-requests 5 --against tls=false", "crawlnode bench --profile profiles && go tool pprof -top profiles/cpu.pprof")
+	return command.Examples("crawlnode bench",
+		"crawlnode bench --nodes 3 --against nodes=1 --pairs 7 -o json",
+		"crawlnode bench --against wget2",
+		"crawlnode bench --tls --conn-requests 5 --against tls=false",
+		"crawlnode bench --profile profiles && go tool pprof -top profiles/cpu.pprof")
 }
 
 // measurement is what was measured. CPU and allocations are those of the nodes'
 // processes, summed; memory, goroutines and files are those of the largest.
 // What another crawler does not tell is 0.
 type measurement struct {
-	Nodes              int     `json:"nodes"`
-	Pages              int64   `json:"pages"`
-	Seconds            float64 `json:"seconds"` // from the first seed to the end of the crawl
-	PagesPerSecond     float64 `json:"pages_per_second"`
-	SteadyPerSecond    float64 `json:"steady_pages_per_second"` // without the first and the last tenth of the pages
+	Nodes          int     `json:"nodes"`
+	Pages          int64   `json:"pages"`
+	Seconds        float64 `json:"seconds"` // from the first seed to the end of the crawl
+	PagesPerSecond float64 `json:"pages_per_second"`
+	// without the first and the last tenth of the pages
+	SteadyPerSecond    float64 `json:"steady_pages_per_second"`
 	CPUMicrosPerPage   float64 `json:"cpu_microseconds_per_page"`
 	AllocationsPerPage float64 `json:"allocations_per_page"`
 	PeakRssAnonBytes   int64   `json:"peak_rss_anon_bytes"`
@@ -71,12 +75,17 @@ type measurement struct {
 // text is the result in a line or two.
 func (r *measurement) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d pages in %.1fs, nodes %d: %.0f pages/s, %.0f when under way, %.0f us CPU and %.0f allocations a page, %.0f MiB anonymous memory at most; %d missing, %d twice",
-		r.Pages, r.Seconds, r.Nodes, r.PagesPerSecond, r.SteadyPerSecond, r.CPUMicrosPerPage, r.AllocationsPerPage,
+	fmt.Fprintf(&b, "%d pages in %.1fs, nodes %d: %.0f pages/s, %.0f when under way, "+
+		"%.0f us CPU and %.0f allocations a page, %.0f MiB anonymous memory at most; %d missing, "+
+		"%d twice",
+		r.Pages, r.Seconds, r.Nodes, r.PagesPerSecond, r.SteadyPerSecond, r.CPUMicrosPerPage,
+		r.AllocationsPerPage,
 		float64(r.PeakRssAnonBytes)/(1<<20), r.Missing, r.Duplicates)
-	fmt.Fprintf(&b, "; a page: %.1f links, %.2f forwarded, %.2f not forwarded again; %d connections", r.LinksPerPage, r.ForwardedPerPage, r.SuppressedPerPage, r.Connections)
+	fmt.Fprintf(&b, "; a page: %.1f links, %.2f forwarded, %.2f not forwarded again; %d connections",
+		r.LinksPerPage, r.ForwardedPerPage, r.SuppressedPerPage, r.Connections)
 	if r.Handshakes+r.Resumed > 0 {
-		fmt.Fprintf(&b, ", %d full and %d resumed handshakes, %d requests over HTTP/2", r.Handshakes, r.Resumed, r.HTTP2)
+		fmt.Fprintf(&b, ", %d full and %d resumed handshakes, %d requests over HTTP/2", r.Handshakes,
+			r.Resumed, r.HTTP2)
 	}
 	if r.Traffic != nil {
 		b.WriteString("; " + r.Traffic.text())

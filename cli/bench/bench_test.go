@@ -23,7 +23,11 @@ func TestVariants(t *testing.T) {
 	if err := os.WriteFile(other, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	base := Verb{webWire: webWire{Agent: "crawlnode"}, nodeFlags: nodeFlags{Nodes: 3, Copies: 2, Store: "warc", Set: []string{"delay=1s"}}, Pairs: 1}
+	base := Verb{
+		webWire:   webWire{Agent: "crawlnode"},
+		nodeFlags: nodeFlags{Nodes: 3, Copies: 2, Store: "warc", Set: []string{"delay=1s"}},
+		Pairs:     1,
+	}
 	for _, c := range []struct {
 		against string
 		nodes   int
@@ -75,7 +79,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// wget2 loses pages on connections of HTTP/2 that end, and Scrapy has no way to a web of https, so nothing could be compared.
+// wget2 loses pages on connections of HTTP/2 that end, and Scrapy has no way to a web of https, so
+// nothing could be compared.
 func TestOtherCrawlersHaveLimits(t *testing.T) {
 	t.Parallel()
 	v := variant{webWire: webWire{TLS: true, ConnRequests: 5}}
@@ -105,14 +110,22 @@ func TestStatistics(t *testing.T) {
 	for _, c := range []struct {
 		n, cut     int
 		confidence float64
-	}{{1, 0, 0}, {2, 0, 0.5}, {5, 0, 0.9375}, {6, 0, 0.96875}, {7, 0, 0.984375}, {9, 1, 0.9609375}, {20, 5, 0.9586105}} {
+	}{{1, 0, 0}, {2, 0, 0.5}, {5, 0, 0.9375}, {6, 0, 0.96875}, {7, 0, 0.984375}, {9, 1, 0.9609375},
+		{20, 5, 0.9586105}} {
 		k, confidence := medianInterval(c.n)
 		if k != c.cut || confidence < c.confidence-1e-6 || confidence > c.confidence+1e-6 {
 			t.Errorf("of %d: %d cut off with %v, want %d with %v", c.n, k, confidence, c.cut, c.confidence)
 		}
 	}
 	got := statisticOf([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5})
-	if want := (statistic{Median: 5, Min: 1, Max: 9, Low: 2, High: 8, Confidence: 0.9609375}); got != want {
+	if want := (statistic{
+		Median:     5,
+		Min:        1,
+		Max:        9,
+		Low:        2,
+		High:       8,
+		Confidence: 0.9609375,
+	}); got != want {
 		t.Errorf("statistic %+v, want %+v", got, want)
 	}
 	if got := statisticOf([]float64{4, 1, 3, 2}).Median; got != 2.5 {
@@ -123,7 +136,9 @@ func TestStatistics(t *testing.T) {
 // Several others are compared with the same runs of this, in the same turns.
 func TestComparisons(t *testing.T) {
 	t.Parallel()
-	run := func(micros float64) measurement { return measurement{CPUMicrosPerPage: micros, PagesPerSecond: 1000} }
+	run := func(micros float64) measurement {
+		return measurement{CPUMicrosPerPage: micros, PagesPerSecond: 1000}
+	}
 	all := comparisons{{Against: "nodes=1"}, {Against: "wget2"}}
 	for _, turn := range [][3]float64{{300, 200, 100}, {600, 200, 150}, {400, 100, 100}} {
 		for i, c := range all {
@@ -146,7 +161,8 @@ func TestComparisons(t *testing.T) {
 	if _, ok := all.shape().(comparisons); !ok {
 		t.Errorf("two comparisons are %T, want an array", all.shape())
 	}
-	if _, err := (variant{nodeFlags: nodeFlags{Nodes: 1}}).others([]string{"nodes=2", "nodes=0"}); err == nil || !strings.Contains(err.Error(), "nodes=0") {
+	if _, err := (variant{nodeFlags: nodeFlags{Nodes: 1}}).others([]string{"nodes=2",
+		"nodes=0"}); err == nil || !strings.Contains(err.Error(), "nodes=0") {
 		t.Errorf("error %v, want one that names the wrong one", err)
 	}
 }
@@ -174,7 +190,11 @@ func TestSteadyRate(t *testing.T) {
 func TestPossibleRate(t *testing.T) {
 	t.Parallel()
 	what := func(latency time.Duration, hosts int, set ...string) *variant {
-		return &variant{webSize: webSize{Hosts: hosts}, webWire: webWire{Latency: latency}, nodeFlags: nodeFlags{Nodes: 2, Set: set}}
+		return &variant{
+			webSize:   webSize{Hosts: hosts},
+			webWire:   webWire{Latency: latency},
+			nodeFlags: nodeFlags{Nodes: 2, Set: set},
+		}
 	}
 	for _, c := range []struct {
 		what *variant

@@ -37,18 +37,21 @@ func (b *run) runWget(ctx context.Context) (result measurement, err error) {
 	}
 	defer os.RemoveAll(files)
 	args := []string{
-		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains=" + b.web.Domain, "--tries=1",
+		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains=" + b.web.Domain,
+		"--tries=1",
 		"--http-proxy=http://" + b.web.HTTP, "--max-threads=" + strconv.Itoa(wgetThreads),
 		"--directory-prefix=" + files, "--input-file=" + seeds,
 	}
 	if b.authority != "" { // no files in the home directory
-		args = append(args, "--https-proxy=http://"+b.web.HTTP, "--ca-certificate="+b.authority, "--no-hsts", "--no-hpkp", "--no-ocsp")
+		args = append(args, "--https-proxy=http://"+b.web.HTTP, "--ca-certificate="+b.authority,
+			"--no-hsts", "--no-hpkp", "--no-ocsp")
 	}
 	return b.runOther(ctx, wget2, args)
 }
 
-// runScrapy lets Scrapy fetch the web as wget2 does: with robots.txt, no delay, one connection a host, the web as its
-// proxy, and each page in a file in memory. It asks for no page twice, keeps no state and has one thread.
+// runScrapy lets Scrapy fetch the web as wget2 does: with robots.txt, no delay, one connection a
+// host, the web as its proxy, and each page in a file in memory. It asks for no page twice, keeps
+// no state and has one thread.
 func (b *run) runScrapy(ctx context.Context) (result measurement, err error) {
 	seeds, files, err := b.inputAndOutput()
 	if err != nil {
@@ -60,7 +63,8 @@ func (b *run) runScrapy(ctx context.Context) (result measurement, err error) {
 		return result, err
 	}
 	b.launcher.Variables = append(b.launcher.Variables, "http_proxy=http://"+b.web.HTTP)
-	return b.runOther(ctx, scrapy, []string{"runspider", script, "-a", "seeds=" + seeds, "-a", "files=" + files, "-a", "domain=" + b.web.Domain})
+	return b.runOther(ctx, scrapy, []string{"runspider", script, "-a", "seeds=" + seeds, "-a",
+		"files=" + files, "-a", "domain=" + b.web.Domain})
 }
 
 // inputAndOutput makes the file of seeds and the folder for the pages.
@@ -74,7 +78,11 @@ func (b *run) inputAndOutput() (seeds, files string, err error) {
 }
 
 // runOther runs another crawler to its end.
-func (b *run) runOther(ctx context.Context, name string, args []string) (result measurement, err error) {
+func (b *run) runOther(
+	ctx context.Context,
+	name string,
+	args []string,
+) (result measurement, err error) {
 	began := time.Now()
 	p, err := b.launcher.Start(name, nil, nil, args...)
 	if err != nil {
@@ -91,7 +99,8 @@ func (b *run) runOther(ctx context.Context, name string, args []string) (result 
 		return result, fmt.Errorf("%s has crashed: %v", name, state)
 	}
 	result.Seconds = time.Since(began).Seconds()
-	result.CPUMicrosPerPage = float64((state.UserTime() + state.SystemTime()).Microseconds()) // judged divides it
+	// judged divides it
+	result.CPUMicrosPerPage = float64((state.UserTime() + state.SystemTime()).Microseconds())
 	return result, nil
 }
 

@@ -46,7 +46,12 @@ type comparisons []*comparison
 
 // compare runs this and the others by turns, and each turn begins with another one, so
 // that other load on the machine falls on all.
-func (v *Verb) compare(ctx context.Context, env *command.Env, this variant, others []variant) (comparisons, error) {
+func (v *Verb) compare(
+	ctx context.Context,
+	env *command.Env,
+	this variant,
+	others []variant,
+) (comparisons, error) {
 	all := make(comparisons, len(others))
 	for i := range all {
 		all[i] = &comparison{Against: v.Against[i]}
@@ -78,8 +83,10 @@ func (v *Verb) compare(ctx context.Context, env *command.Env, this variant, othe
 func (c *comparison) add(this, other measurement) string {
 	p := pair{This: this, Other: other, Ratio: this.CPUMicrosPerPage / other.CPUMicrosPerPage}
 	c.Pairs = append(c.Pairs, p)
-	return fmt.Sprintf("pair %d: %.0f us a page, against %s %.0f us, ratio %.3f; %.0f and %.0f pages/s",
-		len(c.Pairs), this.CPUMicrosPerPage, c.Against, other.CPUMicrosPerPage, p.Ratio, this.PagesPerSecond, other.PagesPerSecond)
+	return fmt.Sprintf(
+		"pair %d: %.0f us a page, against %s %.0f us, ratio %.3f; %.0f and %.0f pages/s",
+		len(c.Pairs), this.CPUMicrosPerPage, c.Against, other.CPUMicrosPerPage, p.Ratio,
+		this.PagesPerSecond, other.PagesPerSecond)
 }
 
 // shape is what JSON shows: one comparison alone is an object, several are an array.
@@ -116,9 +123,13 @@ func (c *comparison) sumUp() {
 
 func (c *comparison) text() string {
 	last := c.Pairs[len(c.Pairs)-1]
-	return fmt.Sprintf("against %s, %d pairs: median ratio %.3f (%.3f to %.3f; %.1f %% interval %.3f to %.3f); medians %.0f and %.0f us CPU a page, %.0f and %.0f pages/s; of %d and %d pages none missing, %d and %d twice",
-		c.Against, len(c.Pairs), c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, 100*c.Ratio.Confidence, c.Ratio.Low, c.Ratio.High,
-		c.This.Median, c.Other.Median, c.Rate.Median, c.OtherRate.Median, last.This.Pages, last.Other.Pages, last.This.Duplicates, last.Other.Duplicates)
+	return fmt.Sprintf("against %s, %d pairs: median ratio %.3f (%.3f to %.3f; "+
+		"%.1f %% interval %.3f to %.3f); medians %.0f and %.0f us CPU a page, %.0f and %.0f pages/s; "+
+		"of %d and %d pages none missing, %d and %d twice",
+		c.Against, len(c.Pairs), c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, 100*c.Ratio.Confidence,
+		c.Ratio.Low, c.Ratio.High,
+		c.This.Median, c.Other.Median, c.Rate.Median, c.OtherRate.Median, last.This.Pages,
+		last.Other.Pages, last.This.Duplicates, last.Other.Duplicates)
 }
 
 // statisticOf sums up figures, of which there is one at least.
@@ -126,7 +137,14 @@ func statisticOf(figures []float64) statistic {
 	f := slices.Sorted(slices.Values(figures))
 	n := len(f)
 	k, confidence := medianInterval(n)
-	return statistic{Median: (f[(n-1)/2] + f[n/2]) / 2, Min: f[0], Max: f[n-1], Low: f[k], High: f[n-1-k], Confidence: confidence}
+	return statistic{
+		Median:     (f[(n-1)/2] + f[n/2]) / 2,
+		Min:        f[0],
+		Max:        f[n-1],
+		Low:        f[k],
+		High:       f[n-1-k],
+		Confidence: confidence,
+	}
 }
 
 // medianInterval says how many of n sorted figures may be cut off at either end so

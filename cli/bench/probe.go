@@ -40,7 +40,8 @@ type answerTimes struct {
 }
 
 func (r *probeResult) text() string {
-	text := fmt.Sprintf("/status p99 %.1f ms (%d asked), /metrics p99 %.1f ms (%d); %d goroutines and %d open files at most",
+	text := fmt.Sprintf("/status p99 %.1f ms (%d asked), /metrics p99 %.1f ms (%d); "+
+		"%d goroutines and %d open files at most",
 		r.Status.P99, r.Status.Asked, r.Metrics.P99, r.Metrics.Asked, r.Goroutines, r.Files)
 	if r.PossiblePerSecond > 0 {
 		text += fmt.Sprintf("; %.0f pages/s were possible but for the processor", r.PossiblePerSecond)
@@ -114,7 +115,11 @@ func (p *probe) stop() (*probeResult, error) {
 }
 
 // askOften asks until ctx is over and returns how long each answer took.
-func askOften(ctx context.Context, every time.Duration, ask func() error) (took []time.Duration, err error) {
+func askOften(
+	ctx context.Context,
+	every time.Duration,
+	ask func() error,
+) (took []time.Duration, err error) {
 	for command.Pause(ctx, every) {
 		began := time.Now()
 		if err := ask(); err != nil {

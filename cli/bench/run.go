@@ -29,7 +29,8 @@ type run struct {
 	authority string // the file with the certificate of a web of https, or ""
 }
 
-// wgetRuns is how often wget2 may try: version 1.99 crashes in every other run with compressed pages over https.
+// wgetRuns is how often wget2 may try: version 1.99 crashes in every other run with compressed
+// pages over https.
 const wgetRuns = 10
 
 // measure measures a crawler, wget2 until a run of it is whole.
@@ -45,7 +46,11 @@ func (v *Verb) measure(ctx context.Context, env *command.Env, what variant) (mea
 
 // measureOnce runs a web and a crawler on it, ends both, and fails when not all was
 // fetched: then there is nothing to compare.
-func (v *Verb) measureOnce(ctx context.Context, env *command.Env, what variant) (result measurement, err error) {
+func (v *Verb) measureOnce(
+	ctx context.Context,
+	env *command.Env,
+	what variant,
+) (result measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.Timeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "crawlnode-bench-")
@@ -58,7 +63,11 @@ func (v *Verb) measureOnce(ctx context.Context, env *command.Env, what variant) 
 		return result, err
 	}
 	defer web.close()
-	b := &run{launcher: process.Launcher{Executable: what.executable, Dir: dir}, stderr: env.Stderr, what: &what}
+	b := &run{
+		launcher: process.Launcher{Executable: what.executable, Dir: dir},
+		stderr:   env.Stderr,
+		what:     &what,
+	}
 	if err := web.read(&b.web); err != nil {
 		return result, err
 	}
@@ -84,7 +93,8 @@ func (v *Verb) measureOnce(ctx context.Context, env *command.Env, what variant) 
 	}
 	result.judged(&report)
 	if report.Missing > 0 {
-		return result, fmt.Errorf("%d of %d reachable pages were not fetched, such as %s", report.Missing, report.Reachable, strings.Join(report.MissingExamples, " "))
+		return result, fmt.Errorf("%d of %d reachable pages were not fetched, such as %s", report.Missing,
+			report.Reachable, strings.Join(report.MissingExamples, " "))
 	}
 	return result, nil
 }
@@ -98,7 +108,8 @@ func (r *measurement) judged(report *simweb.Report) {
 		r.PagesPerSecond, r.CPUMicrosPerPage = pages/r.Seconds, r.CPUMicrosPerPage/pages
 	}
 	r.Missing, r.Duplicates = report.Missing, report.Duplicates
-	r.Connections, r.Handshakes, r.Resumed, r.HTTP2 = report.Connections, report.Handshakes, report.Resumed, report.HTTP2
+	r.Connections, r.Handshakes, r.Resumed, r.HTTP2 = report.Connections, report.Handshakes,
+		report.Resumed, report.HTTP2
 }
 
 // trust lets the crawler trust the authority of a web of https.
@@ -160,7 +171,8 @@ func (v *Verb) startNodes(ctx context.Context, b *run) error {
 		if err != nil {
 			return err
 		}
-		if st.Cluster.Members.Alive == b.what.Nodes && st.Ring.Converged && !st.Ring.Handoff.Active && st.Ring.UnderReplicated == 0 {
+		if st.Cluster.Members.Alive == b.what.Nodes && st.Ring.Converged && !st.Ring.Handoff.Active &&
+			st.Ring.UnderReplicated == 0 {
 			return nil
 		}
 		if !command.Pause(ctx, 100*time.Millisecond) {
@@ -201,7 +213,8 @@ func (b *run) crawl(ctx context.Context) (measurement, error) {
 		return result, err
 	}
 	pages := float64(max(st.Throughput.PagesTotal, 1))
-	result.Pages, result.Seconds, result.PagesPerSecond = int64(pages), took.Seconds(), pages/took.Seconds()
+	result.Pages, result.Seconds, result.PagesPerSecond = int64(pages), took.Seconds(),
+		pages/took.Seconds()
 	result.CPUMicrosPerPage = (after.cpu - before.cpu) * 1e6 / pages
 	result.AllocationsPerPage = (after.mallocs - before.mallocs) / pages
 	if len(b.nodes) > 1 {
@@ -212,13 +225,18 @@ func (b *run) crawl(ctx context.Context) (measurement, error) {
 		}
 	}
 	result.LinksPerPage = float64(st.Links.Found) / pages
-	result.ForwardedPerPage, result.SuppressedPerPage = float64(st.Links.Forwarded)/pages, float64(st.Links.SuppressedBySentCache)/pages
+	result.ForwardedPerPage, result.SuppressedPerPage = float64(st.Links.Forwarded)/pages,
+		float64(st.Links.SuppressedBySentCache)/pages
 	return result, nil
 }
 
 // waitFinished polls until the crawl has ended, and notes the most memory seen
 // and how fast it was.
-func (b *run) waitFinished(ctx context.Context, began time.Time, result *measurement) (*crawl.Status, error) {
+func (b *run) waitFinished(
+	ctx context.Context,
+	began time.Time,
+	result *measurement,
+) (*crawl.Status, error) {
 	line := command.NewProgress(b.stderr)
 	defer line.End()
 	var seen []progressPoint
@@ -283,7 +301,10 @@ func (b *run) figures(ctx context.Context) (figures, error) {
 		if err != nil {
 			return sum, err
 		}
-		for name, into := range map[string]*float64{"process_cpu_seconds_total": &sum.cpu, "go_memstats_mallocs_total": &sum.mallocs} {
+		for name, into := range map[string]*float64{
+			"process_cpu_seconds_total": &sum.cpu,
+			"go_memstats_mallocs_total": &sum.mallocs,
+		} {
 			value, err := metric(text, name)
 			if err != nil {
 				return sum, err

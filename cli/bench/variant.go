@@ -32,7 +32,12 @@ func (v *Verb) own(env *command.Env) (variant, error) {
 	if v.Pairs < 1 {
 		return variant{}, fmt.Errorf("--pairs is %d, and at least 1 is needed", v.Pairs)
 	}
-	own := variant{webSize: v.webSize, webWire: v.webWire, nodeFlags: v.nodeFlags, executable: env.Executable}
+	own := variant{
+		webSize:    v.webSize,
+		webWire:    v.webWire,
+		nodeFlags:  v.nodeFlags,
+		executable: env.Executable,
+	}
 	return own, own.check()
 }
 
@@ -88,11 +93,12 @@ func isPath(other string) bool {
 	return strings.ContainsRune(before, filepath.Separator)
 }
 
-// wget2 is the crawler of that name on v's web. Of a connection of HTTP/2 that the server ends after some requests
-// version 1.99 loses the pages that it has asked for by then.
+// wget2 is the crawler of that name on v's web. Of a connection of HTTP/2 that the server ends
+// after some requests version 1.99 loses the pages that it has asked for by then.
 func (v variant) wget2() (variant, error) {
 	if v.TLS && !v.HTTP1 && v.ConnRequests > 0 {
-		return v, errors.New("wget2 with --tls and --conn-requests needs --http1: wget2 gives up pages when a server ends a connection of HTTP/2")
+		return v, errors.New("wget2 with --tls and --conn-requests needs --http1: " +
+			"wget2 gives up pages when a server ends a connection of HTTP/2")
 	}
 	path, err := exec.LookPath(wget2)
 	if err != nil {
@@ -104,7 +110,8 @@ func (v variant) wget2() (variant, error) {
 	return v, nil
 }
 
-// scrapy is Scrapy on v's web, which must be one of plain HTTP: of a proxy for https it wants CONNECT, which the web has not.
+// scrapy is Scrapy on v's web, which must be one of plain HTTP: of a proxy for https it wants
+// CONNECT, which the web has not.
 func (v variant) scrapy() (variant, error) {
 	if v.TLS {
 		return v, errors.New("scrapy is compared over plain HTTP only: leave out --tls")
@@ -123,7 +130,8 @@ func (v *variant) change(change string) (err error) {
 	if !ok {
 		return fmt.Errorf("%q is not wget2, not scrapy, not a path and not FLAG=VALUE", change)
 	}
-	number, boolean := func(to *int) { *to, err = strconv.Atoi(value) }, func(to *bool) { *to, err = strconv.ParseBool(value) }
+	number, boolean := func(to *int) { *to, err = strconv.Atoi(value) },
+		func(to *bool) { *to, err = strconv.ParseBool(value) }
 	switch name {
 	case "nodes":
 		number(&v.Nodes)
@@ -148,7 +156,8 @@ func (v *variant) webArgs() []string { return append(v.webSize.args(), v.webWire
 
 // nodeArgs are the flags of every node. Of a flag that stands twice the last counts.
 func (v *variant) nodeArgs(web *webAddresses) []string {
-	args := []string{"--allow-net", "127.0.0.0/8", "--dns", web.DNS, "--delay", "0", "--store", v.Store, "--log-level", "warn",
+	args := []string{"--allow-net", "127.0.0.0/8", "--dns", web.DNS, "--delay", "0", "--store",
+		v.Store, "--log-level", "warn",
 		"--replication", strconv.Itoa(v.Copies)}
 	if v.Bare { // a crawlnode of another day may not know it
 		args = append(args, "--bare")

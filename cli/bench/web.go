@@ -58,7 +58,8 @@ type WebVerb struct {
 
 // Help gives the examples of the verb.
 func (*WebVerb) Help() string {
-	return command.Examples("crawlnode simweb --listen 127.0.0.1:8080 --dns-port 8053 --hosts 20", "sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5") + `
+	return command.Examples("crawlnode simweb --listen 127.0.0.1:8080 --dns-port 8053 --hosts 20",
+		"sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5") + `
 
 A web to try things on, without the internet: each page is made from its address. It serves until it is
 interrupted or, when standard input is a pipe or a file, until that ends. It tells how to crawl it.`
@@ -81,7 +82,9 @@ func (v *WebVerb) Run(ctx context.Context, env *command.Env) int {
 	if person {
 		fmt.Fprint(env.Stdout, v.howTo(web, server))
 	} else {
-		_ = out.Encode(webAddresses{server.HTTP.String(), server.DNS.String(), web.Domain(), string(server.Authority), web.Seeds()}) // the reader tells by its absence
+		// the reader tells by its absence
+		_ = out.Encode(webAddresses{server.HTTP.String(), server.DNS.String(), web.Domain(),
+			string(server.Authority), web.Seeds()})
 	}
 	if endsByItself(env.Stdin) {
 		go func() { // ends with standard input, or with the process
@@ -94,7 +97,8 @@ func (v *WebVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	report := web.Report()
 	if person {
-		fmt.Fprintf(env.Stdout, "%d of %d reachable pages were fetched, %d of them twice\n", report.Reachable-report.Missing, report.Reachable, report.Duplicates)
+		fmt.Fprintf(env.Stdout, "%d of %d reachable pages were fetched, %d of them twice\n",
+			report.Reachable-report.Missing, report.Reachable, report.Duplicates)
 	} else {
 		_ = out.Encode(report)
 	}
@@ -131,9 +135,11 @@ func endsByItself(stdin io.Reader) bool {
 // config is the web that the flags describe.
 func (v *WebVerb) config() simweb.Config {
 	c := simweb.Config{
-		Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links, PageBytes: v.PageBytes,
+		Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links,
+		PageBytes:  v.PageBytes,
 		SizeSpread: v.SizeSpread, NaturalText: v.NaturalText, Gzip: v.Gzip,
-		Addrs: v.Addrs, Latency: v.Latency, TLS: v.TLS, HTTP1: v.HTTP1, ConnRequests: v.ConnRequests, Agent: v.Agent,
+		Addrs: v.Addrs, Latency: v.Latency, TLS: v.TLS, HTTP1: v.HTTP1, ConnRequests: v.ConnRequests,
+		Agent:   v.Agent,
 		DNSPort: int(v.DNSPort), Delay: v.Delay,
 	}
 	if v.Even {
@@ -145,15 +151,20 @@ func (v *WebVerb) config() simweb.Config {
 // args are the flags that make the simweb verb serve this web.
 func (s *webSize) args() []string {
 	return []string{
-		"--seed", strconv.FormatUint(s.WebSeed, 10), "--hosts", strconv.Itoa(s.Hosts), "--pages-per-host", strconv.Itoa(s.PagesPerHost),
-		"--links", strconv.Itoa(s.Links), "--page-bytes", strconv.Itoa(s.PageBytes), "--even=" + strconv.FormatBool(s.Even),
-		"--size-spread", strconv.FormatFloat(s.SizeSpread, 'g', -1, 64), "--natural-text=" + strconv.FormatBool(s.NaturalText), "--gzip", strconv.Itoa(s.Gzip),
+		"--seed", strconv.FormatUint(s.WebSeed, 10), "--hosts", strconv.Itoa(s.Hosts), "--pages-per-host",
+		strconv.Itoa(s.PagesPerHost),
+		"--links", strconv.Itoa(s.Links), "--page-bytes", strconv.Itoa(s.PageBytes),
+		"--even=" + strconv.FormatBool(s.Even),
+		"--size-spread", strconv.FormatFloat(s.SizeSpread, 'g', -1, 64),
+		"--natural-text=" + strconv.FormatBool(s.NaturalText), "--gzip", strconv.Itoa(s.Gzip),
 	}
 }
 
 func (w *webWire) args() []string {
 	return []string{
-		"--addrs", strconv.Itoa(w.Addrs), "--latency", w.Latency.String(), "--tls=" + strconv.FormatBool(w.TLS),
-		"--agent", w.Agent, "--http1=" + strconv.FormatBool(w.HTTP1), "--conn-requests", strconv.Itoa(w.ConnRequests),
+		"--addrs", strconv.Itoa(w.Addrs), "--latency", w.Latency.String(),
+		"--tls=" + strconv.FormatBool(w.TLS),
+		"--agent", w.Agent, "--http1=" + strconv.FormatBool(w.HTTP1), "--conn-requests",
+		strconv.Itoa(w.ConnRequests),
 	}
 }

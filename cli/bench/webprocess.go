@@ -31,7 +31,8 @@ func startWeb(launcher process.Launcher, args []string) (*webProcess, error) {
 	}
 	defer childOut.Close() // as above
 	w := &webProcess{stdin: stdin, stdout: stdout, lines: bufio.NewReader(stdout)}
-	if w.Process, err = launcher.Start("simweb", childIn, childOut, append([]string{"simweb"}, args...)...); err != nil {
+	if w.Process, err = launcher.Start("simweb", childIn, childOut,
+		append([]string{"simweb"}, args...)...); err != nil {
 		_, _ = stdin.Close(), stdout.Close() // nobody has them
 		return nil, err
 	}

@@ -19,7 +19,8 @@ type Verb struct {
 
 // Help gives the examples of the verb.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4", "crawlnode explain max_pages")
+	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4",
+		"crawlnode explain max_pages")
 }
 
 // Run prints the entries of the code: one that names an error category and a bottleneck has two.
@@ -30,7 +31,8 @@ func (v *Verb) Run(_ context.Context, env *command.Env) int {
 	}
 	found := find(v.Code)
 	if len(found) == 0 {
-		return env.Fail(command.ExitUsage, "explain: %q is no code%s; crawlnode explain lists them all", v.Code, nearest(v.Code))
+		return env.Fail(command.ExitUsage, "explain: %q is no code%s; crawlnode explain lists them all",
+			v.Code, nearest(v.Code))
 	}
 	for i := range found {
 		if i > 0 {
@@ -120,7 +122,8 @@ func common(a, b string) int {
 // Reference is docs/codes.md, without its first lines.
 func Reference() []byte {
 	var b bytes.Buffer
-	b.WriteString("`crawlnode explain CODE` prints the same. [troubleshooting.md](troubleshooting.md) begins with what you see.\n")
+	b.WriteString("`crawlnode explain CODE` prints the same. " +
+		"[troubleshooting.md](troubleshooting.md) begins with what you see.\n")
 	for _, g := range codes.Groups {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", g.Title, g.Where)
 		head := "| code | meaning | causes | what to do | symptom |\n|---|---|---|---|---|\n"
@@ -136,7 +139,8 @@ func Reference() []byte {
 			fmt.Fprintf(&b, "| <a id=\"%s\"></a>`%s` | %s |", e.Anchor(), e.Code, e.Meaning)
 			if !g.States {
 				title := symptomOf(&e)
-				fmt.Fprintf(&b, " %s | %s | [%s](troubleshooting.md#%s) |", e.Causes, e.Do, title, chapterAnchor(title))
+				fmt.Fprintf(&b, " %s | %s | [%s](troubleshooting.md#%s) |", e.Causes, e.Do, title,
+					chapterAnchor(title))
 			}
 			b.WriteByte('\n')
 		}

@@ -29,14 +29,18 @@ var constants = map[string]codes.Kind{
 	"Reason": codes.Health, "Finish": codes.Finish, "Bottleneck": codes.Limit, "Crawl": codes.Crawl,
 	"Cluster": codes.Cluster, "Health": codes.Level, "Node": codes.Member, "Cause": codes.Change,
 	"Host": codes.Host, "List": codes.URL, "Analysis": codes.URL, "RobotsSays": codes.Robots,
-	"Partition": codes.Partition, "Event": codes.Event, "Worker": codes.Result, "RotationOver": codes.Step,
-	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch, "FailureBlocked": codes.Fetch,
-	"Removal":   codes.Removed,
-	"EventInfo": codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
+	"Partition": codes.Partition, "Event": codes.Event, "Worker": codes.Result,
+	"RotationOver": codes.Step,
+	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch,
+	"FailureBlocked": codes.Fetch,
+	"Removal":        codes.Removed,
+	"EventInfo":      codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
-	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Documents": "", "Preferences": "", "Recrawl": "", "Render": "", "Default": "",
-	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "", "TriedInItsPlace": "",
-	"RemovedByHand": "", "OwnCrawl": "", "OtherCrawls": "",
+	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Documents": "",
+	"Preferences": "", "Recrawl": "", "Render": "", "Default": "",
+	"StatusAPIVersion": "", "KeyCaller": "", "RobotsIgnored": "", "TopicPrefix": "",
+	"TriedInItsPlace": "",
+	"RemovedByHand":   "", "OwnCrawl": "", "OtherCrawls": "",
 }
 
 // codesOf lists the codes that the program may print, by kind. Most are constants of package
@@ -44,13 +48,15 @@ var constants = map[string]codes.Kind{
 func codesOf(t *testing.T) map[codes.Kind][]string {
 	t.Helper()
 	want := map[codes.Kind][]string{
-		codes.Health: crawl.HealthReasons[:], codes.Fetch: crawl.ErrCategoryNames[:], codes.Skip: crawl.SkipReasonNames[:],
+		codes.Health: crawl.HealthReasons[:], codes.Fetch: crawl.ErrCategoryNames[:],
+		codes.Skip: crawl.SkipReasonNames[:],
 		codes.Step: {"known", "used"},
 	}
 	for _, m := range command.ExitMeanings {
 		want[codes.Exit] = append(want[codes.Exit], fmt.Sprint(m.Code))
 	}
-	for s := range crawl.RecordState(math.MaxUint8) { // the numbers without a name are written as numbers
+	// the numbers without a name are written as numbers
+	for s := range crawl.RecordState(math.MaxUint8) {
 		want[codes.URL] = append(want[codes.URL], s.String())
 	}
 	for v := range crawl.Via(math.MaxUint8) {
@@ -81,7 +87,8 @@ func codesOf(t *testing.T) map[codes.Kind][]string {
 		}
 	}
 	for kind, words := range want {
-		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(w, "(") })
+		words = slices.DeleteFunc(slices.Clone(words),
+			func(w string) bool { return strings.Contains(w, "(") })
 		slices.Sort(words)
 		want[kind] = slices.Compact(words)
 	}
@@ -142,7 +149,8 @@ func TestEveryCode(t *testing.T) {
 		for _, code := range have {
 			var out, errs bytes.Buffer
 			exit := (&Verb{Code: code}).Run(context.Background(), &command.Env{Stdout: &out, Stderr: &errs})
-			if exit != command.ExitOK || !strings.Contains(out.String(), fmt.Sprintf("%s (%s)", code, g.Kind)) {
+			if exit != command.ExitOK ||
+				!strings.Contains(out.String(), fmt.Sprintf("%s (%s)", code, g.Kind)) {
 				t.Errorf("explain %s: exit code %d\n%s%s", code, exit, out.String(), errs.String())
 			}
 		}

@@ -22,7 +22,8 @@ func (AssetsFlag) Decode(from *kong.DecodeContext, target reflect.Value) error {
 			return err
 		}
 		from.Scan.Pop()
-	case token.Type == kong.UntypedToken && policy.UnmarshalText([]byte(fmt.Sprint(token.Value))) == nil:
+	case token.Type == kong.UntypedToken &&
+		policy.UnmarshalText([]byte(fmt.Sprint(token.Value))) == nil:
 		from.Scan.Pop()
 	}
 	target.SetString(string(policy))

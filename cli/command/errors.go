@@ -9,8 +9,8 @@ import (
 // MostErrors is how many errors of a list are printed: a wrong file may have millions of lines.
 const MostErrors = 10
 
-// Errors prints a list of errors of which nobody knows how long it becomes: the first MostErrors, and
-// at the end how many more there were.
+// Errors prints a list of errors of which nobody knows how long it becomes: the first MostErrors,
+// and at the end how many more there were.
 type Errors struct {
 	env *Env
 	n   int64

@@ -8,15 +8,15 @@ import (
 	"crawlnode/web/preferences"
 )
 
-// Obeying are the flags of the verbs that give away what a crawl has stored: whether pages are left out
-// whose owner said no. They have the names and the meaning of the crawl's.
+// Obeying are the flags of the verbs that give away what a crawl has stored: whether pages are left
+// out whose owner said no. They have the names and the meaning of the crawl's.
 type Obeying struct {
 	Preferences string `group:"output" placeholder:"ignore|mark|obey" help:"obey: leave out captures whose owner said no to one of --purpose when they were made. Default: the crawl's own setting; without one, mark, which leaves nothing out."`
 	Purpose     string `group:"output" placeholder:"LIST" help:"What it is for: any of search, archive, ai-input, ai-train. Default: the crawl's own setting."`
 }
 
-// Purposes returns what owners are obeyed about; none: nothing is left out. own are the settings of the crawl; nil:
-// they are not known.
+// Purposes returns what owners are obeyed about; none: nothing is left out. own are the settings of
+// the crawl; nil: they are not known.
 func (o *Obeying) Purposes(own *crawl.Settings) (preferences.Purposes, error) {
 	var s crawl.Settings
 	if own != nil {

@@ -39,7 +39,8 @@ func TestPlaceOf(t *testing.T) {
 		{"/dev/null", "", "is a device or a pipe"},
 	} {
 		got, err := PlaceOf(c.path)
-		if got != c.want || (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+		if got != c.want || (err == nil) != (c.wrong == "") ||
+			err != nil && !strings.Contains(err.Error(), c.wrong) {
 			t.Errorf("%s: %q, %v", c.path, got, err)
 		}
 	}
@@ -52,7 +53,8 @@ func TestUnwritable(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&fs.PathError{Op: "open", Path: "/a/x.part", Err: syscall.EACCES}, "/a/x cannot be written: permission denied: give a folder that this user may write to"},
+		{&fs.PathError{Op: "open", Path: "/a/x.part", Err: syscall.EACCES},
+			"/a/x cannot be written: permission denied: give a folder that this user may write to"},
 		{&fs.PathError{Op: "open", Path: "/a/x.part", Err: syscall.ENOSPC}, "/a/x cannot be written: no space left on device"},
 		{fs.ErrClosed, "/a/x cannot be written: file already closed"},
 	} {

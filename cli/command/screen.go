@@ -107,11 +107,14 @@ func obeyed(r rune) bool {
 		return false
 	case r < ' ', r >= 0x7F && r <= 0x9F: // C0, DEL, C1
 		return true
-	case r == 0x061C, r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069: // direction
+	case r == 0x061C, r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+		// direction
 		return true
 	case r == 0x2028, r == 0x2029: // lines
 		return true
-	case r == 0x200B, r >= 0x2060 && r <= 0x2064, r == 0xFEFF, r == 0x180E, r == 0x3164, r >= 0xFFF9 && r <= 0xFFFB, r >= 0xE0000 && r <= 0xE007F: // no width
+	case r == 0x200B, r >= 0x2060 && r <= 0x2064, r == 0xFEFF, r == 0x180E, r == 0x3164,
+		r >= 0xFFF9 && r <= 0xFFFB, r >= 0xE0000 && r <= 0xE007F:
+		// no width
 		return true
 	}
 	return false

@@ -59,7 +59,8 @@ func TestOnScreen(t *testing.T) {
 	t.Parallel()
 	terminal, _ := commandtest.OpenTerminal(t, 80)
 	s := OnScreen(terminal)
-	if _, ok := s.(*Screen); !ok || OnScreen(s) != s || Own(s) != terminal || !IsTerminal(s) || terminalWidth(s) != 80 {
+	if _, ok := s.(*Screen); !ok || OnScreen(s) != s || Own(s) != terminal || !IsTerminal(s) ||
+		terminalWidth(s) != 80 {
 		t.Errorf("a terminal gets %T", s)
 	}
 	var file bytes.Buffer
@@ -92,7 +93,8 @@ func FuzzScreen(f *testing.F) {
 			t.Fatal(err)
 		}
 		var was, is string
-		if shown := Shown(s, string(line)); !strings.Contains(shown, `\U`) && (json.Unmarshal(line, &was) != nil || json.Unmarshal([]byte(shown), &is) != nil || was != is) {
+		if shown := Shown(s, string(line)); !strings.Contains(shown, `\U`) &&
+			(json.Unmarshal(line, &was) != nil || json.Unmarshal([]byte(shown), &is) != nil || was != is) {
 			t.Fatalf("%s becomes %s", line, shown)
 		}
 	})

@@ -21,8 +21,8 @@ import (
 const (
 	// applicationPages is how many pages the application has.
 	applicationPages = 4
-	// applicationTime bounds the scene with the browser, and endTime what its node then needs to end. Such a scene that takes longer
-	// on a busy machine is no failure.
+	// applicationTime bounds the scene with the browser, and endTime what its node then needs to end.
+	// Such a scene that takes longer on a busy machine is no failure.
 	applicationTime = 30 * time.Second
 	endTime         = 10 * time.Second
 )
@@ -41,7 +41,8 @@ type application struct {
 const shell = `<!DOCTYPE html><title>application</title><div id="app"></div><script src="/app.js"></script>`
 
 // script makes the text of a page, and the links to all.
-var script = fmt.Sprintf(`document.getElementById("app").innerHTML = "<p>page " + location.pathname + " was made by a script</p>" +
+var script = fmt.Sprintf(
+	`document.getElementById("app").innerHTML = "<p>page " + location.pathname + " was made by a script</p>" +
   Array.from({length: %d}, (_, i) => "<a href='/" + (i || "") + "'>page " + i + "</a>").join(" ")`, applicationPages)
 
 func newApplication() *application {
@@ -82,7 +83,8 @@ func (a *application) answered(now time.Time) {
 	a.ended = now
 }
 
-// judge says how many pages were fetched, and what was wrong. complete: the crawl has ended, and a browser has shown its pages.
+// judge says how many pages were fetched, and what was wrong. complete: the crawl has ended, and a
+// browser has shown its pages.
 func (a *application) judge(delay time.Duration, complete bool) (pages int, wrong error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,16 +98,18 @@ func (a *application) judge(delay time.Duration, complete bool) (pages int, wron
 		}
 	}
 	if complete && pages < applicationPages {
-		wrong = errors.Join(wrong, fmt.Errorf("%d pages of the application, which scripts link to, were not fetched", applicationPages-pages))
+		wrong = errors.Join(wrong, fmt.Errorf(
+			"%d pages of the application, which scripts link to, were not fetched", applicationPages-pages))
 	}
 	if a.gap > 0 && a.gap < delay {
-		wrong = errors.Join(wrong, fmt.Errorf("the smallest gap at the application, %v, is below the promised %v", a.gap, delay))
+		wrong = errors.Join(wrong,
+			fmt.Errorf("the smallest gap at the application, %v, is below the promised %v", a.gap, delay))
 	}
 	return pages, wrong
 }
 
-// shows crawls the application with one more node, which shows its pages to a browser. Without a browser,
-// or on a machine that is too busy for one, it says so and nothing has failed.
+// shows crawls the application with one more node, which shows its pages to a browser. Without a
+// browser, or on a machine that is too busy for one, it says so and nothing has failed.
 func (d *demo) shows(ctx context.Context) error {
 	browser, err := render.Find("")
 	if err != nil {
@@ -125,7 +129,8 @@ func (d *demo) shows(ctx context.Context) error {
 	defer wg.Wait()
 	defer a.Close()
 	d.say("one more node shows the %d pages of an application to %s", applicationPages, browser)
-	n, err := d.launcher.StartNode("browser", "--render", "all", "--allow-net", "127.0.0.0/8", "--delay", d.Delay.String(), "--log-level", "warn", "--partitions", "512")
+	n, err := d.launcher.StartNode("browser", "--render", "all", "--allow-net", "127.0.0.0/8",
+		"--delay", d.Delay.String(), "--log-level", "warn", "--partitions", "512")
 	if err != nil {
 		return err
 	}
@@ -140,7 +145,8 @@ func (d *demo) shows(ctx context.Context) error {
 	case wrong != nil:
 		return wrong
 	case err != nil:
-		d.shown = fmt.Sprintf("%d / %d when its %v were over: the machine is busy", pages, applicationPages, applicationTime)
+		d.shown = fmt.Sprintf("%d / %d when its %v were over: the machine is busy", pages,
+			applicationPages, applicationTime)
 	case !complete:
 		d.shown = fmt.Sprintf("%d / %d: the browser does not work here", pages, applicationPages)
 	default:
@@ -150,7 +156,11 @@ func (d *demo) shows(ctx context.Context) error {
 }
 
 // crawlApplication waits until n has crawled the site.
-func (d *demo) crawlApplication(ctx context.Context, n *process.Node, seed string) (*crawl.Status, error) {
+func (d *demo) crawlApplication(
+	ctx context.Context,
+	n *process.Node,
+	seed string,
+) (*crawl.Status, error) {
 	if err := n.WaitReady(ctx); err != nil {
 		return nil, err
 	}

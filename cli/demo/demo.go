@@ -61,10 +61,18 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	defer cancelTimeout()
 	dir, err := os.MkdirTemp("", "crawlnode-demo-")
 	if err != nil {
-		return env.Fail(command.ExitError, "demo: %v: the demonstration needs a folder for its files; set TMPDIR to one that can be written", err)
+		return env.Fail(command.ExitError,
+			"demo: %v: the demonstration needs a folder for its files; "+
+				"set TMPDIR to one that can be written",
+			err)
 	}
 	defer os.RemoveAll(dir)
-	d := &demo{Verb: v, env: env, launcher: process.Launcher{Executable: env.Executable, Dir: dir}, line: command.NewProgress(env.Stderr)}
+	d := &demo{
+		Verb:     v,
+		env:      env,
+		launcher: process.Launcher{Executable: env.Executable, Dir: dir},
+		line:     command.NewProgress(env.Stderr),
+	}
 	err = d.play(ctx)
 	d.line.End()
 	if err != nil {
@@ -77,7 +85,8 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 func (d *demo) play(ctx context.Context) error {
 	d.watch = newWatch()
 	web, err := simweb.New(simweb.Config{
-		Seed: d.WebSeed, Hosts: d.Hosts, PagesPerHost: d.PagesPerHost, LinksPerPage: 12, PageBytes: 6000, Delay: d.Delay,
+		Seed: d.WebSeed, Hosts: d.Hosts, PagesPerHost: d.PagesPerHost, LinksPerPage: 12, PageBytes: 6000,
+		Delay:     d.Delay,
 		Redirects: 30, Missing: 20, Private: 30, Hidden: 20, Charsets: 40, Gzip: 500,
 		Doors: nodeCount, OnRequest: d.watch.note,
 	})
@@ -115,7 +124,8 @@ const nodeCount = 4
 // scenes plays the demonstration: three nodes and seeds; half-way through the crawl one
 // node is killed and its data deleted; another one joins; the crawl ends.
 func (d *demo) scenes(ctx context.Context) error {
-	d.say("three nodes on loopback, a web of %d hosts, %v between two requests to one host", d.Hosts, d.Delay)
+	d.say("three nodes on loopback, a web of %d hosts, %v between two requests to one host", d.Hosts,
+		d.Delay)
 	first, err := d.start(ctx, "n1", "--partitions", strconv.Itoa(d.Partitions))
 	if err != nil {
 		return err
@@ -161,7 +171,8 @@ func (d *demo) scenes(ctx context.Context) error {
 // start starts a node and waits until it takes part.
 func (d *demo) start(ctx context.Context, name string, more ...string) (*process.Node, error) {
 	args := append([]string{
-		"--allow-net", "127.0.0.0/8", "--dns", d.doors[len(d.nodes)].String(), "--delay", d.Delay.String(), "--log-level", "warn",
+		"--allow-net", "127.0.0.0/8", "--dns", d.doors[len(d.nodes)].String(), "--delay",
+		d.Delay.String(), "--log-level", "warn",
 	}, more...)
 	n, err := d.launcher.StartNode(name, args...)
 	if err != nil {
@@ -179,13 +190,19 @@ func (d *demo) start(ctx context.Context, name string, more ...string) (*process
 // table says, with its copy.
 func (d *demo) whole(ctx context.Context, asked *process.Node, members int) error {
 	return d.until(ctx, asked, func(st *crawl.Status) bool {
-		return st.Cluster.Members.Alive == members && st.Ring.Converged && st.Ring.Served == st.Ring.Partitions &&
+		return st.Cluster.Members.Alive == members && st.Ring.Converged &&
+			st.Ring.Served == st.Ring.Partitions &&
 			st.Ring.UnderReplicated == 0 && st.Ring.Offline == 0
 	}, "the cluster does not converge")
 }
 
 // until asks a node again and again.
-func (d *demo) until(ctx context.Context, asked *process.Node, done func(*crawl.Status) bool, why string) error {
+func (d *demo) until(
+	ctx context.Context,
+	asked *process.Node,
+	done func(*crawl.Status) bool,
+	why string,
+) error {
 	for {
 		st, err := asked.API.Status(ctx, false)
 		if err == nil && done(st) {
@@ -239,12 +256,14 @@ func (d *demo) loseNode(ctx context.Context, victim, asked *process.Node) error 
 	if err := os.RemoveAll(filepath.Join(d.launcher.Dir, victim.Name)); err != nil {
 		return err
 	}
-	d.say("%s: SIGKILL after %d pages, while it crawled %d hosts; its data directory is deleted", victim.Name, d.web.Progress(), orphans)
+	d.say("%s: SIGKILL after %d pages, while it crawled %d hosts; its data directory is deleted",
+		victim.Name, d.web.Progress(), orphans)
 	if err := d.whole(ctx, asked, 2); err != nil {
 		return err
 	}
 	if took := d.watch.tookOver(); took > 0 {
-		d.say("%s is out; another node asked for the first of its hosts after %v, and every partition has two copies again", victim.Name, took.Round(10*time.Millisecond))
+		d.say("%s is out; another node asked for the first of its hosts after %v, "+
+			"and every partition has two copies again", victim.Name, took.Round(10*time.Millisecond))
 	}
 	return nil
 }
@@ -256,7 +275,8 @@ func (d *demo) waitFinished(ctx context.Context, n *process.Node, reachable int)
 		st, err := n.API.Status(ctx, true)
 		if err == nil && st.Crawl.State == crawl.CrawlFinished {
 			if r := st.Crawl.FinishReason; r == nil || *r != crawl.FinishExhausted {
-				return fmt.Errorf("%s has ended for another reason than %s: %+v", n.Name, crawl.FinishExhausted, st.Crawl)
+				return fmt.Errorf("%s has ended for another reason than %s: %+v", n.Name, crawl.FinishExhausted,
+					st.Crawl)
 			}
 			return nil
 		}
@@ -264,7 +284,8 @@ func (d *demo) waitFinished(ctx context.Context, n *process.Node, reachable int)
 			return fmt.Errorf("%s has ended early:\n%s", n.Name, n.LastLines())
 		}
 		if !command.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: %w; its last lines:\n%s",
+			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: "+
+				"%w; its last lines:\n%s",
 				d.web.Progress(), reachable, n.Name, ctx.Err(), n.LastLines())
 		}
 	}
@@ -307,11 +328,13 @@ func (d *demo) judge() int {
 	}
 	err := report.ErrButDuplicates()
 	if report.Duplicates > excused {
-		err = errors.Join(err, fmt.Errorf("%d URLs were fetched twice, such as %s; only %d were in flight or just done on the killed node",
+		err = errors.Join(err, fmt.Errorf(
+			"%d URLs were fetched twice, such as %s; only %d were in flight or just done on the killed node",
 			report.Duplicates, report.DuplicateExamples[0], excused))
 	}
 	if report.SmallestGap >= 0 && report.SmallestGap < d.Delay {
-		err = errors.Join(err, fmt.Errorf("the smallest gap, %v at %s, is below the promised %v", report.SmallestGap, report.GapHost, d.Delay))
+		err = errors.Join(err, fmt.Errorf("the smallest gap, %v at %s, is below the promised %v",
+			report.SmallestGap, report.GapHost, d.Delay))
 	}
 	if err != nil {
 		return d.env.Fail(command.ExitError, "%v", err)

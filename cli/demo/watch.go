@@ -52,7 +52,8 @@ func (w *watch) note(r simweb.Request) {
 	if r.Answered {
 		w.pages = append(w.pages, answer{r.Door, r.End})
 	}
-	if w.dead >= 0 && w.takeover == 0 && r.Door != w.dead && w.orphans[r.Host] && r.Start.After(w.killed) {
+	if w.dead >= 0 && w.takeover == 0 && r.Door != w.dead && w.orphans[r.Host] &&
+		r.Start.After(w.killed) {
 		w.takeover = r.Start.Sub(w.killed)
 	}
 }

@@ -23,7 +23,8 @@ type Verb struct {
 
 // Help gives the examples of the verb and says what it looks at.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode doctor --join 127.0.0.1:27296", "crawlnode doctor --name n1 --contact me@example.org -o json") + `
+	return command.Examples("crawlnode doctor --join 127.0.0.1:27296",
+		"crawlnode doctor --name n1 --contact me@example.org -o json") + `
 
 Give it the flags that the node is started with. It looks at the settings, the
 ports, the open-file limit, the data directory and its disks, the name servers,
@@ -120,7 +121,8 @@ func (d *Diagnosis) checkSettings(wrong error) {
 		return
 	}
 	for line := range strings.SplitSeq(wrong.Error(), "\n") {
-		d.add("settings", "settings", LevelFail, line, "correct it; crawlnode config print --origin tells where each setting comes from")
+		d.add("settings", "settings", LevelFail, line,
+			"correct it; crawlnode config print --origin tells where each setting comes from")
 	}
 }
 

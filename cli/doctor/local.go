@@ -28,7 +28,8 @@ import (
 func (d *Diagnosis) checkPorts(cfg *config.Config, data preflight.DataState) {
 	usual := config.Default()
 	for _, a := range [...]struct{ flag, addr, usual string }{
-		{"http", cfg.HTTP, usual.HTTP}, {"gossip", cfg.Gossip, usual.Gossip}, {"rpc", cfg.RPC, usual.RPC}} {
+		{"http", cfg.HTTP, usual.HTTP}, {"gossip", cfg.Gossip, usual.Gossip},
+		{"rpc", cfg.RPC, usual.RPC}} {
 		level, advice := LevelWarn, "nothing: unless it was given, the node takes another one"
 		if a.addr != a.usual { // so it was given, and stays
 			level, advice = LevelFail, "give another --"+a.flag+", or leave it out: then a free one is taken"
@@ -43,9 +44,11 @@ func (d *Diagnosis) checkPorts(cfg *config.Config, data preflight.DataState) {
 		case err == nil:
 			d.add("node", what, LevelOK, a.addr+" is free", "")
 		case !errors.Is(err, syscall.EADDRINUSE):
-			d.add("node", what, LevelFail, err.Error(), "give --"+a.flag+" an address of this machine that you may listen on")
+			d.add("node", what, LevelFail, err.Error(),
+				"give --"+a.flag+" an address of this machine that you may listen on")
 		case data.PID > 0 && pid == data.PID:
-			d.add("node", what, LevelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid), "")
+			d.add("node", what, LevelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid),
+				"")
 		case pid > 0:
 			d.add("node", what, level, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
 				"end that process, or "+advice)
@@ -87,7 +90,8 @@ func (d *Diagnosis) checkFiles(fetchers int) {
 	need := uint64(2*fetchers + baseFiles)
 	found := fmt.Sprintf("at most %d; --fetchers %d needs some %d", limit.Max, fetchers, need)
 	if limit.Max < need { // the runtime raises the soft limit to the hard one
-		d.add("node", "open files", LevelFail, found, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --fetchers", need))
+		d.add("node", "open files", LevelFail, found,
+			fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --fetchers", need))
 		return
 	}
 	d.add("node", "open files", LevelOK, found, "")
@@ -100,7 +104,8 @@ func (d *Diagnosis) checkData(dir, name string, data preflight.DataState) {
 	case data.Err != nil:
 		d.add("disk", "data directory", LevelFail, data.Err.Error(), "give another --data-dir")
 	case data.PID > 0:
-		d.add("disk", "data directory", LevelOK, fmt.Sprintf("%s, in use by process %d", found, data.PID), "")
+		d.add("disk", "data directory", LevelOK, fmt.Sprintf("%s, in use by process %d", found, data.PID),
+			"")
 	case data.Exists:
 		d.add("disk", "data directory", LevelOK, found+", free to be used", "")
 	default:
@@ -136,31 +141,35 @@ func (d *Diagnosis) checkDisk(dir string, begun bool) {
 	case err != nil:
 		d.add("disk", "sync", LevelFail, err.Error(), "give a --data-dir in which this user can write")
 	case took > slowSync:
-		d.add("disk", "sync", LevelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)), "a disk of the machine itself is faster; leave --sync off")
+		d.add("disk", "sync", LevelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)),
+			"a disk of the machine itself is faster; leave --sync off")
 	default:
 		d.add("disk", "sync", LevelOK, fmt.Sprintf("64 KiB in %v", took.Round(10*time.Microsecond)), "")
 	}
 }
 
-// judgeSpace says whether free bytes at dir are enough. A node without data needs more to begin than
-// one with data to go on.
+// judgeSpace says whether free bytes at dir are enough. A node without data needs more to begin
+// than one with data to go on.
 func (d *Diagnosis) judgeSpace(dir string, free int64, begun bool) {
 	found := fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir)
 	switch {
 	case !begun && free < preflight.NewNodeBytes:
 		d.add("disk", "free space", LevelFail, found+": a new node would not start",
-			fmt.Sprintf("free at least %s, or give a --data-dir on another disk", plaintext.Bytes(preflight.NewNodeBytes)))
+			fmt.Sprintf("free at least %s, or give a --data-dir on another disk",
+				plaintext.Bytes(preflight.NewNodeBytes)))
 	case free < preflight.LowDiskBytes:
-		d.add("disk", "free space", LevelFail, found+": the node would not fetch", "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes))
+		d.add("disk", "free space", LevelFail, found+": the node would not fetch",
+			"free at least "+plaintext.Bytes(2*preflight.LowDiskBytes))
 	case free < littleSpace:
-		d.add("disk", "free space", LevelWarn, found, "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
+		d.add("disk", "free space", LevelWarn, found, "the node pauses below "+
+			plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
 	default:
 		d.add("disk", "free space", LevelOK, found, "")
 	}
 }
 
-// checkOtherVolumes looks at folders of the data directory that have volumes of their own, as an archive may: a node
-// pauses for them as it does for its data directory. free asks for free bytes.
+// checkOtherVolumes looks at folders of the data directory that have volumes of their own, as an
+// archive may: a node pauses for them as it does for its data directory. free asks for free bytes.
 func (d *Diagnosis) checkOtherVolumes(paths []string, free func(path string) (int64, error)) {
 	for _, path := range paths {
 		what := "free space for " + filepath.Base(path)
@@ -173,9 +182,11 @@ func (d *Diagnosis) checkOtherVolumes(paths []string, free func(path string) (in
 		case syscall.Access(path, writable) != nil:
 			d.add("disk", what, LevelFail, found+": this user may not write there", "chown or remount "+path)
 		case bytes < preflight.LowDiskBytes:
-			d.add("disk", what, LevelFail, found+": the node would not fetch", "free at least "+plaintext.Bytes(2*preflight.LowDiskBytes)+" there")
+			d.add("disk", what, LevelFail, found+": the node would not fetch",
+				"free at least "+plaintext.Bytes(2*preflight.LowDiskBytes)+" there")
 		case bytes < littleSpace:
-			d.add("disk", what, LevelWarn, found, "the node pauses below "+plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
+			d.add("disk", what, LevelWarn, found, "the node pauses below "+
+				plaintext.Bytes(preflight.LowDiskBytes)+": a larger volume lets it crawl longer")
 		default:
 			d.add("disk", what, LevelOK, found, "")
 		}
@@ -229,9 +240,11 @@ func (d *Diagnosis) checkNames(ctx context.Context, servers []string) {
 		what := "name server " + server
 		switch {
 		case err != nil:
-			silent = append(silent, Finding{"dns", what, LevelFail, err.Error(), "correct " + from + ", or open UDP and TCP port 53 to it"})
+			silent = append(silent, Finding{"dns", what, LevelFail, err.Error(),
+				"correct " + from + ", or open UDP and TCP port 53 to it"})
 		case answer.Rcode == dns.RcodeRefused:
-			silent = append(silent, Finding{"dns", what, LevelWarn, "it refuses to answer this machine", "use one that serves this network"})
+			silent = append(silent, Finding{"dns", what, LevelWarn, "it refuses to answer this machine",
+				"use one that serves this network"})
 		default:
 			good++
 			d.add("dns", what, LevelOK, fmt.Sprintf("answers in %v", took.Round(10*time.Microsecond)), "")
@@ -255,7 +268,8 @@ func (d *Diagnosis) checkContact(cfg *config.Config) {
 	case len(cfg.AllowNet) > 0:
 		d.add("politeness", "contact", LevelOK, "none: only --allow-net can be crawled", "")
 	default:
-		d.add("politeness", "contact", LevelFail, "none: nothing can be fetched", "say whom a site may ask: --contact me@example.org")
+		d.add("politeness", "contact", LevelFail, "none: nothing can be fetched",
+			"say whom a site may ask: --contact me@example.org")
 	}
 }
 
@@ -265,18 +279,23 @@ func (d *Diagnosis) checkKey(cfg *config.Config) {
 	if cfg.ClusterKeyFile == "" {
 		switch {
 		case cfg.Insecure:
-			d.add("security", what, LevelWarn, "none, with --insecure: whoever reaches the ports can command the node", "make one with crawlnode keygen and give it to every node")
+			d.add("security", what, LevelWarn,
+				"none, with --insecure: whoever reaches the ports can command the node",
+				"make one with crawlnode keygen and give it to every node")
 		default: // beyond loopback the settings are not valid without one
 			d.add("security", what, LevelOK, "none; loopback only", "")
 		}
 		return
 	}
 	if _, err := keyfile.LoadAccess(cfg.ClusterKeyFile); err != nil {
-		d.add("security", what, LevelFail, err.Error(), "make one with crawlnode keygen, or copy the cluster's, with mode 0600")
+		d.add("security", what, LevelFail, err.Error(),
+			"make one with crawlnode keygen, or copy the cluster's, with mode 0600")
 		return
 	}
 	if info, err := os.Stat(cfg.ClusterKeyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		d.add("security", what, LevelWarn, fmt.Sprintf("%s can be read by its group (mode %04o)", cfg.ClusterKeyFile, info.Mode().Perm()), "chmod 600 "+cfg.ClusterKeyFile)
+		d.add("security", what, LevelWarn,
+			fmt.Sprintf("%s can be read by its group (mode %04o)", cfg.ClusterKeyFile, info.Mode().Perm()),
+			"chmod 600 "+cfg.ClusterKeyFile)
 		return
 	}
 	d.add("security", what, LevelOK, cfg.ClusterKeyFile+", for its owner alone", "")
@@ -317,7 +336,8 @@ func firstCapture(path string) (*cdx.Record, error) {
 	return &first, err
 }
 
-// checkSecrets looks at the file of --secrets, and at the cookie files that the rules for sites name.
+// checkSecrets looks at the file of --secrets, and at the cookie files that the rules for sites
+// name.
 func (d *Diagnosis) checkSecrets(cfg *config.Config) {
 	const what = "secrets"
 	if cfg.Secrets == "" && cfg.Sites.Text == "" && len(cfg.Webhooks) == 0 {
@@ -330,12 +350,14 @@ func (d *Diagnosis) checkSecrets(cfg *config.Config) {
 	}
 	if len(cfg.Webhooks) > 0 {
 		if cfg.Secrets == "" {
-			d.add("security", what, LevelWarn, "webhooks are sent without a signature: anybody could send such events to their receivers",
+			d.add("security", what, LevelWarn,
+				"webhooks are sent without a signature: anybody could send such events to their receivers",
 				"name a file with --secrets that has a line webhook=VALUE")
 			return
 		}
 		if v, _ := set.Lookup("webhook"); v.Reveal() == "" {
-			d.add("security", what, LevelFail, "there is no secret named webhook in "+cfg.Secrets+", and --webhook needs it: the node does not start",
+			d.add("security", what, LevelFail, "there is no secret named webhook in "+cfg.Secrets+
+				", and --webhook needs it: the node does not start",
 				"add a line webhook=VALUE")
 			return
 		}

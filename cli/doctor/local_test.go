@@ -17,12 +17,14 @@ func TestCheckFiles(t *testing.T) {
 	t.Parallel()
 	var d Diagnosis
 	d.checkFiles(1 << 50)
-	if f := d.Findings[0]; f.Level != LevelFail || !strings.Contains(f.Do, "ulimit -n 2251799813685760") {
+	if f := d.Findings[0]; f.Level != LevelFail ||
+		!strings.Contains(f.Do, "ulimit -n 2251799813685760") {
 		t.Errorf("found %+v", f)
 	}
 }
 
-// TestJudgeSpace holds that doctor fails where a start would be refused, or would fetch nothing, and nowhere else.
+// TestJudgeSpace holds that doctor fails where a start would be refused, or would fetch nothing,
+// and nowhere else.
 func TestJudgeSpace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,7 +59,8 @@ func TestCheckOtherVolumes(t *testing.T) {
 	} {
 		var d Diagnosis
 		d.checkOtherVolumes([]string{c.path}, func(string) (int64, error) { return c.free, c.err })
-		if f := d.Findings[0]; f.Level != c.level || f.What != "free space for "+filepath.Base(c.path) || !strings.Contains(f.Found+f.Do, c.path) {
+		if f := d.Findings[0]; f.Level != c.level || f.What != "free space for "+filepath.Base(c.path) ||
+			!strings.Contains(f.Found+f.Do, c.path) {
 			t.Errorf("%+v: %+v, want %s", c, f, c.level)
 		}
 	}
@@ -103,7 +106,8 @@ func TestCheckSecrets(t *testing.T) {
 			continue
 		}
 		f := d.Findings[0]
-		if f.Level != c.level || !strings.Contains(f.Found+f.Do, c.found) || strings.Contains(f.Found+f.Do, "pass") {
+		if f.Level != c.level || !strings.Contains(f.Found+f.Do, c.found) ||
+			strings.Contains(f.Found+f.Do, "pass") {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -131,7 +135,8 @@ func TestCheckDedupe(t *testing.T) {
 		cfg.DedupeAgainst = []string{c.file}
 		var d Diagnosis
 		d.checkDedupe(&cfg)
-		if f := d.Findings[0]; len(d.Findings) != 1 || f.Level != c.level || !strings.Contains(f.Found, c.found) || f.What != "index "+c.file {
+		if f := d.Findings[0]; len(d.Findings) != 1 || f.Level != c.level ||
+			!strings.Contains(f.Found, c.found) || f.What != "index "+c.file {
 			t.Errorf("%+v: %+v", c, d.Findings)
 		}
 	}

@@ -45,7 +45,8 @@ func (d *Diagnosis) checkPeers(ctx context.Context, cfg *config.Config, own, add
 	if addr != "" {
 		st, err := p.status(ctx, addr)
 		if err != nil {
-			d.add("cluster", "node at --addr", LevelFail, err.Error(), "give the --http address of a node that runs")
+			d.add("cluster", "node at --addr", LevelFail, err.Error(),
+				"give the --http address of a node that runs")
 		} else {
 			p.known = st.Nodes
 		}
@@ -113,18 +114,23 @@ func (p *peerCheck) checkPeer(ctx context.Context, peer string) {
 		return
 	}
 	if probe.TCP != nil {
-		p.add("cluster", "gossip to "+peer+", TCP", LevelFail, probe.TCP.Error(), "start that node, or open the TCP port of its --gossip")
+		p.add("cluster", "gossip to "+peer+", TCP", LevelFail, probe.TCP.Error(),
+			"start that node, or open the TCP port of its --gossip")
 	} else {
 		p.add("cluster", "gossip to "+peer+", TCP", LevelOK, "open", "")
 	}
 	switch {
 	case probe.UDP == nil:
-		p.add("cluster", "gossip to "+peer+", UDP", LevelOK, fmt.Sprintf("answers in %v, with this --cluster and key", probe.RTT.Round(10*time.Microsecond)), "")
+		p.add("cluster", "gossip to "+peer+", UDP", LevelOK,
+			fmt.Sprintf("answers in %v, with this --cluster and key", probe.RTT.Round(10*time.Microsecond)),
+			"")
 	case probe.TCP == nil:
 		p.add("cluster", "gossip to "+peer+", UDP", LevelFail, "no answer, though TCP is open",
-			"open the UDP port of --gossip in both directions; when it is open, that node has another --cluster or another key")
+			"open the UDP port of --gossip in both directions; when it is open, "+
+				"that node has another --cluster or another key")
 	default:
-		p.add("cluster", "gossip to "+peer+", UDP", LevelFail, "no answer", "start that node, or open the UDP port of its --gossip")
+		p.add("cluster", "gossip to "+peer+", UDP", LevelFail, "no answer",
+			"start that node, or open the UDP port of its --gossip")
 	}
 	if probe.TCP == nil {
 		p.checkCalls(ctx, peer)
@@ -136,17 +142,21 @@ func (p *peerCheck) checkPeer(ctx context.Context, peer string) {
 func (p *peerCheck) checkCalls(ctx context.Context, peer string) {
 	about, st, err := p.findPeer(ctx, peer)
 	if err != nil {
-		p.add("cluster", "calls to "+peer, LevelWarn, "its --rpc address is not known: "+err.Error(), "name the --http address of a node that runs with --addr")
+		p.add("cluster", "calls to "+peer, LevelWarn, "its --rpc address is not known: "+err.Error(),
+			"name the --http address of a node that runs with --addr")
 		return
 	}
 	if err := preflight.ProbeCalls(ctx, p.cfg, about.RPC); err != nil {
-		p.add("cluster", "calls to "+about.RPC, LevelFail, err.Error(), "open the TCP port of its --rpc; where it differs from the one listened on, that node needs --advertise")
+		p.add("cluster", "calls to "+about.RPC, LevelFail, err.Error(),
+			"open the TCP port of its --rpc; where it differs from the one listened on, "+
+				"that node needs --advertise")
 	} else {
 		p.add("cluster", "calls to "+about.RPC, LevelOK, "answered", "")
 	}
 	if st == nil {
 		if st, err = p.status(ctx, about.HTTP); err != nil {
-			p.add("cluster", "API of "+about.HTTP, LevelWarn, err.Error(), "nodes do not need it of each other; people and this check do")
+			p.add("cluster", "API of "+about.HTTP, LevelWarn, err.Error(),
+				"nodes do not need it of each other; people and this check do")
 			return
 		}
 	}
@@ -157,7 +167,10 @@ func (p *peerCheck) checkCalls(ctx context.Context, peer string) {
 // findPeer finds the node whose gossip listens at peer: among those that are known,
 // or at the API's usual place beside it. The status is the one that it answered
 // with, nil when it was not asked.
-func (p *peerCheck) findPeer(ctx context.Context, peer string) (*crawl.NodeStatus, *peerStatus, error) {
+func (p *peerCheck) findPeer(
+	ctx context.Context,
+	peer string,
+) (*crawl.NodeStatus, *peerStatus, error) {
 	for i := range p.known {
 		if sameAddress(p.known[i].Gossip, peer) {
 			return &p.known[i], nil, nil
@@ -191,7 +204,8 @@ func (p *peerCheck) checkClock(name string, st *peerStatus) {
 	middle := st.asked.Add(st.answered.Sub(st.asked) / 2)
 	skew := st.AsOf.Sub(middle).Round(time.Millisecond)
 	if skew.Abs() > clockSkew {
-		p.add("cluster", "clock against "+name, LevelWarn, fmt.Sprintf("differs by %v", skew), "run NTP on both machines: times in archives and logs are off by that")
+		p.add("cluster", "clock against "+name, LevelWarn, fmt.Sprintf("differs by %v", skew),
+			"run NTP on both machines: times in archives and logs are off by that")
 		return
 	}
 	p.add("cluster", "clock against "+name, LevelOK, fmt.Sprintf("differs by %v", skew), "")
@@ -202,9 +216,11 @@ const heardOf = 3.0 // seconds
 
 // checkWayBack checks that the node receives messages of this one.
 func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
-	what, do := "way back from "+name, "open --gossip (TCP and UDP) and --rpc to it; behind NAT or in a container give --advertise"
+	what, do := "way back from "+
+		name, "open --gossip (TCP and UDP) and --rpc to it; behind NAT or in a container give --advertise"
 	if p.own == nil {
-		p.add("cluster", what, LevelWarn, "cannot be tried, because this node does not run", "start it, and run this check again: it asks "+name+" when it last heard this node")
+		p.add("cluster", what, LevelWarn, "cannot be tried, because this node does not run",
+			"start it, and run this check again: it asks "+name+" when it last heard this node")
 		return
 	}
 	for _, n := range st.Nodes {
@@ -212,15 +228,18 @@ func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
 			continue
 		}
 		if n.State == crawl.NodeAlive && n.AgeSeconds != nil && *n.AgeSeconds < heardOf {
-			p.add("cluster", what, LevelOK, fmt.Sprintf("it heard this node %.1fs ago, at %s and %s", *n.AgeSeconds, n.Gossip, n.RPC), "")
+			p.add("cluster", what, LevelOK,
+				fmt.Sprintf("it heard this node %.1fs ago, at %s and %s", *n.AgeSeconds, n.Gossip, n.RPC), "")
 			return
 		}
-		p.add("cluster", what, LevelFail, fmt.Sprintf("it holds this node for %s, at %s and %s", n.State, n.Gossip, n.RPC), do)
+		p.add("cluster", what, LevelFail,
+			fmt.Sprintf("it holds this node for %s, at %s and %s", n.State, n.Gossip, n.RPC), do)
 		return
 	}
 	if host, _, err := net.SplitHostPort(p.own.Gossip); err == nil {
 		if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
-			do = "this node listens on loopback alone: give --http, --gossip and --rpc addresses that " + name + " can reach"
+			do = "this node listens on loopback alone: give --http, --gossip and --rpc addresses that " +
+				name + " can reach"
 		}
 	}
 	p.add("cluster", what, LevelFail, "it has never heard of this node", do)

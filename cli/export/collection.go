@@ -35,7 +35,9 @@ type WACZVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*WACZVerb) Help() string {
-	return command.Examples("crawlnode export wacz -o crawl.wacz", "crawlnode export wacz --data-dir crawlnode-data/n1 --data-dir crawlnode-data/n2 --title Example --text -o crawl.wacz") + `
+	return command.Examples("crawlnode export wacz -o crawl.wacz", "crawlnode export wacz "+
+		"--data-dir crawlnode-data/n1 --data-dir crawlnode-data/n2 --title Example --text -o "+
+		"crawl.wacz") + `
 
 One file that viewers of web archives open, such as ReplayWeb.page: WARC, index,
 list of pages, and the digest of each part (WACZ 1.1.1). From data directories the
@@ -67,7 +69,8 @@ func (v *WACZVerb) Run(ctx context.Context, env *command.Env) int {
 		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK && v.Output != "-" {
-		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s captures, %s pages in %s", plaintext.Count(c.captures), plaintext.Count(c.pages), v.Output)))
+		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s captures, %s pages in %s",
+			plaintext.Count(c.captures), plaintext.Count(c.pages), v.Output)))
 	}
 	return code
 }
@@ -105,18 +108,19 @@ func (c *collection) write(ctx context.Context, out io.Writer, v *WACZVerb, soft
 		return err
 	}
 	if err := w.Pages(func(add func(wacz.Page) error) error {
-		return eachPage(ctx, c.spooled(), v.Most(), &c.left, func(e *archive.Entry, p *readback.Page) error {
-			d, err := documentOf(e, p)
-			if err != nil {
-				c.left.note(e, err)
-				return nil
-			}
-			if !v.Text || d.noIndex { // viewers search what they are given
-				d.Text = ""
-			}
-			c.pages++
-			return add(wacz.Page{URL: e.URL, At: e.At, Title: cmp.Or(d.Title, e.URL), Text: d.Text})
-		})
+		return eachPage(ctx, c.spooled(), v.Most(), &c.left,
+			func(e *archive.Entry, p *readback.Page) error {
+				d, err := documentOf(e, p)
+				if err != nil {
+					c.left.note(e, err)
+					return nil
+				}
+				if !v.Text || d.noIndex { // viewers search what they are given
+					d.Text = ""
+				}
+				c.pages++
+				return add(wacz.Page{URL: e.URL, At: e.At, Title: cmp.Or(d.Title, e.URL), Text: d.Text})
+			})
 	}); err != nil {
 		return err
 	}
@@ -139,7 +143,8 @@ func (s spooled) WriteIndex(_ context.Context, out io.Writer) error {
 
 // spooled is the source of the collection with the index that was read.
 func (c *collection) spooled() source {
-	if x, ok := c.src.(excluding); ok { // the index is without what is left out; the pages may say more
+	// the index is without what is left out; the pages may say more
+	if x, ok := c.src.(excluding); ok {
 		return excluding{spooled{x.source, c.index}, x.omit}
 	}
 	return spooled{c.src, c.index}
@@ -205,7 +210,8 @@ func addIndex(w *wacz.Writer, lines io.Reader) error {
 	return errors.Join(w.Index(sorted), sorted.Close())
 }
 
-// file adds a WARC file as it is. One that is being written ends with the last record that the index names.
+// file adds a WARC file as it is. One that is being written ends with the last record that the
+// index names.
 func (c *collection) file(ctx context.Context, w *wacz.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -273,7 +279,12 @@ func (c *collection) members(ctx context.Context, w *wacz.Writer) error {
 }
 
 // fill writes records to a file until it is large enough; more: there are others.
-func (c *collection) fill(ctx context.Context, in *bufio.Reader, name string, out, lines io.Writer) (more bool, err error) {
+func (c *collection) fill(
+	ctx context.Context,
+	in *bufio.Reader,
+	name string,
+	out, lines io.Writer,
+) (more bool, err error) {
 	counted := &counter{w: out}
 	for counted.n < fileBytes {
 		line, err := in.ReadBytes('\n')

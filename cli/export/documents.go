@@ -33,8 +33,9 @@ type document struct {
 	Text        string    `json:"text"`               // the main text
 	Language    string    `json:"language,omitempty"` // ISO 639-1, declared or detected
 	FetchedAt   time.Time `json:"fetched_at"`
-	Timestamp   int64     `json:"timestamp"` // the same in seconds since 1970, for engines without times
-	Digest      string    `json:"digest,omitempty"`
+	// the same in seconds since 1970, for engines without times
+	Timestamp int64  `json:"timestamp"`
+	Digest    string `json:"digest,omitempty"`
 
 	// Only for --fields.
 	markdown *string
@@ -71,8 +72,20 @@ func documentOf(e *archive.Entry, p *readback.Page) (*document, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(e.URL))
-	d := &document{ID: hex.EncodeToString(sum[:16]), URL: e.URL, Host: hostOf(e.URL), Title: doc.Title, Description: doc.Description, Text: text, Language: doc.Lang,
-		FetchedAt: e.At, Timestamp: e.At.Unix(), doc: doc, noIndex: p.NoIndex(doc), bytes: p.Size()}
+	d := &document{
+		ID:          hex.EncodeToString(sum[:16]),
+		URL:         e.URL,
+		Host:        hostOf(e.URL),
+		Title:       doc.Title,
+		Description: doc.Description,
+		Text:        text,
+		Language:    doc.Lang,
+		FetchedAt:   e.At,
+		Timestamp:   e.At.Unix(),
+		doc:         doc,
+		noIndex:     p.NoIndex(doc),
+		bytes:       p.Size(),
+	}
 	if e.Digest != "-" {
 		d.Digest = e.Digest
 	}
@@ -110,7 +123,11 @@ func (v *documents) more(d *document, p *readback.Page) error {
 }
 
 // write writes the newest version of each page by calling line, and returns the exit code.
-func (v *documents) write(ctx context.Context, env *command.Env, line func(out *json.Encoder, d *document) error) int {
+func (v *documents) write(
+	ctx context.Context,
+	env *command.Env,
+	line func(out *json.Encoder, d *document) error,
+) int {
 	store, err := v.openStore(v.Output)
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
@@ -150,7 +167,9 @@ func (v *documents) write(ctx context.Context, env *command.Env, line func(out *
 		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK && v.Output != "" && v.Output != "-" {
-		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s pages in %s; %s ask search engines to leave them out", plaintext.Count(written), v.Output, plaintext.Count(withheld))))
+		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf(
+			"%s pages in %s; %s ask search engines to leave them out", plaintext.Count(written), v.Output,
+			plaintext.Count(withheld))))
 	}
 	return code
 }
@@ -164,7 +183,8 @@ type BulkVerb struct {
 // Help gives the examples of the verb and says what it writes.
 func (*BulkVerb) Help() string {
 	return command.Examples("crawlnode export bulk -o pages.ndjson",
-		"crawlnode export bulk | split -l 2000 --filter 'curl -s -H content-type:application/x-ndjson --data-binary @- localhost:9200/_bulk'") + `
+		"crawlnode export bulk | split -l 2000 --filter 'curl -s -H content-type:application/x-ndjson "+
+			"--data-binary @- localhost:9200/_bulk'") + `
 
 Two lines for each page: the action, and the document with title, text, language
 and time. The id is made of the URL, so a later export replaces older versions.`
@@ -197,7 +217,8 @@ type JSONLVerb struct {
 func (*JSONLVerb) Help() string {
 	return command.Examples("crawlnode export jsonl -o pages.jsonl",
 		"crawlnode export jsonl --fields url,fetched_at,metadata,markdown -o corpus.jsonl",
-		"curl -H content-type:application/x-ndjson --data-binary @pages.jsonl localhost:7700/indexes/pages/documents") + `
+		"curl -H content-type:application/x-ndjson --data-binary @pages.jsonl "+
+			"localhost:7700/indexes/pages/documents") + `
 
 A line for each page and each document that was read: id, url, host, title,
 description, text, language and time, or what --fields names. The id is made of

@@ -29,7 +29,8 @@ type FilesVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*FilesVerb) Help() string {
-	return command.Examples("crawlnode export files --data-dir crawlnode-data/n1 --output site", "crawlnode export files --addr 127.0.0.1:27305 --output site") + `
+	return command.Examples("crawlnode export files --data-dir crawlnode-data/n1 --output site",
+		"crawlnode export files --addr 127.0.0.1:27305 --output site") + `
 
 The newest capture of each URL becomes a file by host and path. Links to what was
 saved are relative, all others absolute; DIR/manifest.jsonl has a line for each

@@ -18,7 +18,8 @@ type CDXJVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*CDXJVerb) Help() string {
-	return command.Examples("crawlnode export cdxj -o index.cdxj", "crawlnode export cdxj --data-dir crawlnode-data/n1 | grep '^org,example)'") + `
+	return command.Examples("crawlnode export cdxj -o index.cdxj",
+		"crawlnode export cdxj --data-dir crawlnode-data/n1 | grep '^org,example)'") + `
 
 One line for each capture that the running nodes have, in the order of
 LC_ALL=C sort: a key of the URL, the time, and JSON with status, media type,
@@ -30,7 +31,8 @@ or name all data directories.`
 // Run writes the index.
 func (v *CDXJVerb) Run(ctx context.Context, env *command.Env) int {
 	return v.run(ctx, env, func(ctx context.Context, src source) error {
-		if err := write(env, v.Output, func(w io.Writer) error { return src.WriteIndex(ctx, w) }); err != nil {
+		if err := write(env, v.Output, func(w io.Writer) error { return src.WriteIndex(ctx, w) }); err !=
+			nil {
 			return err
 		}
 		if x, ok := src.(excluding); ok {
@@ -43,7 +45,8 @@ func (v *CDXJVerb) Run(ctx context.Context, env *command.Env) int {
 		nodes, err := c.client.Nodes(ctx)
 		for _, n := range nodes {
 			if n.State == crawl.NodeFailed || n.State == crawl.NodeLeft {
-				env.Fail(0, "%s has %s: what it captured stands on its disk and is not in this index", n.Name, n.State)
+				env.Fail(0, "%s has %s: what it captured stands on its disk and is not in this index", n.Name,
+					n.State)
 			}
 		}
 		return err

@@ -24,7 +24,8 @@ type MarkdownVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*MarkdownVerb) Help() string {
-	return command.Examples("crawlnode export markdown corpus --data-dir crawlnode-data/n1", "crawlnode export markdown corpus --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode export markdown corpus --data-dir crawlnode-data/n1",
+		"crawlnode export markdown corpus --addr 127.0.0.1:27305") + `
 
 The main content of each page, and the whole of each document such as a PDF,
 becomes a file by host and path: headings, lists, tables, code and links. Before

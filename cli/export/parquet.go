@@ -34,7 +34,8 @@ type ParquetVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*ParquetVerb) Help() string {
-	return command.Examples("crawlnode export parquet -o captures.parquet", "crawlnode export parquet --table pages --data-dir crawlnode-data/n1 -o pages/",
+	return command.Examples("crawlnode export parquet -o captures.parquet",
+		"crawlnode export parquet --table pages --data-dir crawlnode-data/n1 -o pages/",
 		`duckdb -c "SELECT url_host_name, count(*) FROM 'captures.parquet' GROUP BY ALL ORDER BY 2 DESC"`) + `
 
 captures has the columns and types of Common Crawl's index, so queries that were
@@ -71,7 +72,8 @@ func (v *ParquetVerb) Run(ctx context.Context, env *command.Env) int {
 		return store.copy(ctx, v.Output)
 	})
 	if code == command.ExitOK {
-		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s: %s rows in %s, %s, %d files", v.Table, plaintext.Count(sum.Rows), v.Output, plaintext.Bytes(sum.Bytes), sum.Files)))
+		fmt.Fprintln(env.Stdout, plaintext.Escape(fmt.Sprintf("%s: %s rows in %s, %s, %d files", v.Table,
+			plaintext.Count(sum.Rows), v.Output, plaintext.Bytes(sum.Bytes), sum.Files)))
 	}
 	return code
 }
@@ -89,7 +91,11 @@ func (v *ParquetVerb) crawlName(ctx context.Context, src source) (string, error)
 	return status.Cluster.Name, nil
 }
 
-func (v *ParquetVerb) captures(ctx context.Context, env *command.Env, src source) (sum table.Summary, err error) {
+func (v *ParquetVerb) captures(
+	ctx context.Context,
+	env *command.Env,
+	src source,
+) (sum table.Summary, err error) {
 	name, err := v.crawlName(ctx, src)
 	if err != nil {
 		return sum, err
@@ -120,7 +126,11 @@ func (v *ParquetVerb) captures(ctx context.Context, env *command.Env, src source
 }
 
 // eachEntry walks the index, which is streamed if no record is read meanwhile.
-func (v *ParquetVerb) eachEntry(ctx context.Context, src source, fn func(e *archive.Entry) error) error {
+func (v *ParquetVerb) eachEntry(
+	ctx context.Context,
+	src source,
+	fn func(e *archive.Entry) error,
+) error {
 	checked := func(e archive.Entry) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -153,12 +163,19 @@ func (v *ParquetVerb) eachEntry(ctx context.Context, src source, fn func(e *arch
 }
 
 // details fills in what only the record says.
-func details(ctx context.Context, src source, e *archive.Entry, limit int64, row *table.Capture) error {
+func details(
+	ctx context.Context,
+	src source,
+	e *archive.Entry,
+	limit int64,
+	row *table.Capture,
+) error {
 	record, err := src.Record(ctx, e.Ref)
 	if err != nil {
 		return err
 	}
-	if id, err := hex.DecodeString(strings.ReplaceAll(strings.TrimPrefix(record.ID, "urn:uuid:"), "-", "")); err == nil && len(id) == 16 {
+	if id, err := hex.DecodeString(strings.ReplaceAll(strings.TrimPrefix(record.ID, "urn:uuid:"), "-",
+		"")); err == nil && len(id) == 16 {
 		row.RecordID = id
 	}
 	row.Truncated = table.OptionalText(record.Truncated)
@@ -183,7 +200,11 @@ func details(ctx context.Context, src source, e *archive.Entry, limit int64, row
 	return nil
 }
 
-func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (sum table.Summary, err error) {
+func (v *ParquetVerb) pages(
+	ctx context.Context,
+	env *command.Env,
+	src source,
+) (sum table.Summary, err error) {
 	out, err := table.Create[table.Page](v.Output, v.Rows, software(env))
 	if err != nil {
 		return sum, err
@@ -196,10 +217,25 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 			left.note(e, err)
 			return nil
 		}
-		row := table.Page{URL: e.URL, Host: d.Host, FetchedAt: e.At, Status: int16(e.Status), Title: table.OptionalText(d.Title), //nolint:gosec // a status
-			Description: table.OptionalText(d.Description), Language: table.OptionalText(d.Language), Charset: table.OptionalText(d.doc.Charset), Canonical: table.OptionalText(d.doc.Canonical),
-			NoIndex: d.noIndex, Links: int32(len(d.doc.Links)), Text: table.OptionalText(d.Text), Bytes: d.bytes, Digest: table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
-			File: e.Ref.File, Offset: e.Ref.Offset, Length: int32(min(e.Ref.Length, 1<<31-1))} //nolint:gosec // bounded
+		row := table.Page{
+			URL:         e.URL,
+			Host:        d.Host,
+			FetchedAt:   e.At,
+			Status:      int16(e.Status),
+			Title:       table.OptionalText(d.Title), //nolint:gosec // a status
+			Description: table.OptionalText(d.Description),
+			Language:    table.OptionalText(d.Language),
+			Charset:     table.OptionalText(d.doc.Charset),
+			Canonical:   table.OptionalText(d.doc.Canonical),
+			NoIndex:     d.noIndex,
+			Links:       int32(len(d.doc.Links)),
+			Text:        table.OptionalText(d.Text),
+			Bytes:       d.bytes,
+			Digest:      table.OptionalText(e.Digest), //nolint:gosec // at most htmlparse.MaxLinks
+			File:        e.Ref.File,
+			Offset:      e.Ref.Offset,
+			Length:      int32(min(e.Ref.Length, 1<<31-1)),
+		} //nolint:gosec // bounded
 		m, err := p.Metadata()
 		if err != nil {
 			left.note(e, err)
@@ -222,7 +258,11 @@ func (v *ParquetVerb) pages(ctx context.Context, env *command.Env, src source) (
 	return sum, errors.Join(err, left.err())
 }
 
-func (v *ParquetVerb) links(ctx context.Context, env *command.Env, src source) (sum table.Summary, err error) {
+func (v *ParquetVerb) links(
+	ctx context.Context,
+	env *command.Env,
+	src source,
+) (sum table.Summary, err error) {
 	out, err := table.Create[table.Link](v.Output, v.Rows, software(env))
 	if err != nil {
 		return sum, err
@@ -238,8 +278,17 @@ func (v *ParquetVerb) links(ctx context.Context, env *command.Env, src source) (
 		host := hostOf(e.URL)
 		for i := range doc.Links {
 			l := &doc.Links[i]
-			if err := out.Write(table.Link{Source: e.URL, Target: l.URL.String(), SourceHost: host, TargetHost: l.URL.Host(), Text: table.OptionalText(doc.Anchor(i)),
-				Rel: table.OptionalText(l.Rel), NoFollow: l.NoFollow, Tag: l.Tag, Position: int32(i)}); err != nil { //nolint:gosec // at most htmlparse.MaxLinks
+			if err := out.Write(table.Link{
+				Source:     e.URL,
+				Target:     l.URL.String(),
+				SourceHost: host,
+				TargetHost: l.URL.Host(),
+				Text:       table.OptionalText(doc.Anchor(i)),
+				Rel:        table.OptionalText(l.Rel),
+				NoFollow:   l.NoFollow,
+				Tag:        l.Tag,
+				Position:   int32(i),
+			}); err != nil { //nolint:gosec // at most htmlparse.MaxLinks
 				return err
 			}
 		}

@@ -65,7 +65,11 @@ func (c cluster) WriteIndex(ctx context.Context, out io.Writer) error {
 }
 
 // run calls f with the source, until a signal comes, and returns the exit code.
-func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Context, src source) error) int {
+func (f *from) run(
+	ctx context.Context,
+	env *command.Env,
+	fn func(ctx context.Context, src source) error,
+) int {
 	omit := &readback.Omit{Now: time.Now()}
 	var err error
 	if omit.URL, err = f.Excluded(); err != nil {
@@ -119,7 +123,8 @@ func (f *from) run(ctx context.Context, env *command.Env, fn func(ctx context.Co
 	}
 }
 
-// excluding is a source without some captures. Their payloads are still found: those of others may be the same.
+// excluding is a source without some captures. Their payloads are still found: those of others may
+// be the same.
 type excluding struct {
 	source
 	omit *readback.Omit
@@ -156,8 +161,8 @@ func spool(ctx context.Context, src source) (*os.File, error) {
 	return f, err
 }
 
-// unread counts the captures that could not be read, or not whole, and keeps what was wrong with the
-// first.
+// unread counts the captures that could not be read, or not whole, and keeps what was wrong with
+// the first.
 type unread struct {
 	count, damaged, elsewhere          int64
 	first, firstDamage, firstElsewhere error
@@ -193,10 +198,12 @@ func (u *unread) err() error {
 		return nil
 	}
 	return fmt.Errorf("%s, the first: %w", english.Plural(int(u.count),
-		"capture could not be read and is left out", "captures could not be read and are left out"), u.first)
+		"capture could not be read and is left out",
+		"captures could not be read and are left out"), u.first)
 }
 
-// warn tells of pages that are not whole: what could be read of them is written, as the crawl has it.
+// warn tells of pages that are not whole: what could be read of them is written, as the crawl has
+// it.
 func (u *unread) warn(env *command.Env) {
 	if u.elsewhere > 0 {
 		env.Fail(0, "%s left out, the first: %v", english.Plural(int(u.elsewhere),
@@ -209,9 +216,16 @@ func (u *unread) warn(env *command.Env) {
 	}
 }
 
-// eachPage calls fn with the newest version of each HTML page and of each document that was read, unless its owner said no: then there is no older one either. A
-// capture that cannot be read is noted in left.
-func eachPage(ctx context.Context, src source, limit int64, left *unread, fn func(e *archive.Entry, p *readback.Page) error) error {
+// eachPage calls fn with the newest version of each HTML page and of each document that was read,
+// unless its owner said no: then there is no older one either. A capture that cannot be read is
+// noted in left.
+func eachPage(
+	ctx context.Context,
+	src source,
+	limit int64,
+	left *unread,
+	fn func(e *archive.Entry, p *readback.Page) error,
+) error {
 	omit := &readback.Omit{}
 	if x, ok := src.(excluding); ok {
 		omit = x.omit
@@ -245,8 +259,9 @@ func eachPage(ctx context.Context, src source, limit int64, left *unread, fn fun
 	})
 }
 
-// refuses reports whether a page says no by itself, of which the crawl has noted nothing: it was captured by another
-// program, or an earlier release. The index may have the word of a later 304, which does not repeat the page's.
+// refuses reports whether a page says no by itself, of which the crawl has noted nothing: it was
+// captured by another program, or an earlier release. The index may have the word of a later 304,
+// which does not repeat the page's.
 func refuses(omit *readback.Omit, page *readback.Page) bool {
 	if omit.Purposes == 0 || page.Noted() {
 		return false

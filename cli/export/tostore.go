@@ -91,7 +91,9 @@ func (o *objectStore) file(ctx context.Context, path, name string) error {
 			return nil
 		}
 		if failures == copyTries || !crawl.Wait(ctx, o.pauses.NextBackOff()) {
-			return fmt.Errorf("%s is written, and could not be copied to the bucket %s after %d attempts: %w", path, o.target.Bucket, failures, err)
+			return fmt.Errorf(
+				"%s is written, and could not be copied to the bucket %s after %d attempts: %w",
+				path, o.target.Bucket, failures, err)
 		}
 	}
 }

@@ -28,7 +28,8 @@ const (
 
 // kinds are the kinds of files by the ends of their names.
 var kinds = []struct{ suffix, kind string }{
-	{".html", htmlFile}, {".htm", htmlFile}, {".xhtml", htmlFile}, {".shtml", htmlFile}, {".txt", textFile}, {".text", textFile}, {".md", textFile},
+	{".html", htmlFile}, {".htm", htmlFile}, {".xhtml", htmlFile}, {".shtml", htmlFile},
+	{".txt", textFile}, {".text", textFile}, {".md", textFile},
 	{".warc", warcFile}, {".warc.gz", warcFile}, {".warc.zst", warcFile}, {".warc.gz.open", warcFile}, {".warc.zst.open", warcFile},
 }
 
@@ -43,9 +44,11 @@ func kindOf(path string) string {
 }
 
 // errUse is inside the error for a file that cannot have pages.
-var errUse = errors.New("is neither a page (.html, .htm, .xhtml, .txt, .md) nor an archive (.warc, .warc.gz, .warc.zst), by its name")
+var errUse = errors.New("is neither a page (.html, .htm, .xhtml, .txt, " +
+	".md) nor an archive (.warc, .warc.gz, .warc.zst), by its name")
 
-// pages calls fn with each page of a source, until it returns an error. name is what a person knows the page by.
+// pages calls fn with each page of a source, until it returns an error. name is what a person knows
+// the page by.
 func pages(source string, fn func(name string, p model.Page) error) error {
 	info, err := os.Stat(source)
 	if err != nil {
@@ -108,7 +111,8 @@ func pageOf(url string, content []byte, contentType string, base urlnorm.URL) mo
 	return model.Page{URL: url, Title: doc.Title, Text: doc.Text}
 }
 
-// readWARC calls fn with the pages of a WARC file that were answered with 2xx, as the crawl saw them.
+// readWARC calls fn with the pages of a WARC file that were answered with 2xx, as the crawl saw
+// them.
 func readWARC(path string, fn func(string, model.Page) error) (err error) {
 	files := readback.NewScanner(context.Background(), maxFile)
 	defer func() { err = errors.Join(err, files.Close()) }()

@@ -21,7 +21,8 @@ type ScoreVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*ScoreVerb) Help() string {
-	return command.Examples("crawlnode focus score sql.focus page.html", "crawlnode focus score sql.focus crawlnode-data/n1/warc | sort -n") + `
+	return command.Examples("crawlnode focus score sql.focus page.html",
+		"crawlnode focus score sql.focus crawlnode-data/n1/warc | sort -n") + `
 
 A line for each page: its score, from 0 to 1, and its file or URL. --focus-min is
 compared with these scores. The links of a page are judged by their own texts and
@@ -44,7 +45,8 @@ func (v *ScoreVerb) Run(ctx context.Context, env *command.Env) int {
 	line := command.NewProgress(env.Stderr)
 	for _, source := range v.Files {
 		err = pages(source, func(name string, p model.Page) error {
-			if _, err := fmt.Fprintf(out, "%.3f  %s\n", m.Score(p.Title, p.Text), plaintext.Escape(name)); err != nil {
+			if _, err := fmt.Fprintf(out, "%.3f  %s\n", m.Score(p.Title, p.Text),
+				plaintext.Escape(name)); err != nil {
 				return err
 			}
 			return interrupted(ctx)

@@ -15,8 +15,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestPagesAsSeen: a model learns from what the crawl saw: pages as a browser has shown them, duplicates, and those of which
-// only a part could be decoded.
+// TestPagesAsSeen: a model learns from what the crawl saw: pages as a browser has shown them,
+// duplicates, and those of which only a part could be decoded.
 func TestPagesAsSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -31,13 +31,25 @@ func TestPagesAsSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := crawl.Capture{URL: u, FetchedAt: time.Unix(1e9, 0), Status: 200, RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), Body: []byte(body), Digest: sha1.Sum([]byte(body)),
-			ResponseHead: fmt.Appendf(nil, "HTTP/1.1 200 X\r\n%s\r\n", head)}
+		c := crawl.Capture{
+			URL:          u,
+			FetchedAt:    time.Unix(1e9, 0),
+			Status:       200,
+			RequestHead:  []byte("GET / HTTP/1.1\r\n\r\n"),
+			Body:         []byte(body),
+			Digest:       sha1.Sum([]byte(body)),
+			ResponseHead: fmt.Appendf(nil, "HTTP/1.1 200 X\r\n%s\r\n", head),
+		}
 		if shown != "" {
-			c.Resources = []crawl.Resource{{At: c.FetchedAt, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
+			c.Resources = []crawl.Resource{
+				{At: c.FetchedAt, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
 		}
 		if duplicate {
-			c.Original = &crawl.Original{Record: first.Record, URL: "http://h.test/plain", FetchedAt: c.FetchedAt}
+			c.Original = &crawl.Original{
+				Record:    first.Record,
+				URL:       "http://h.test/plain",
+				FetchedAt: c.FetchedAt,
+			}
 		}
 		ref, err := a.Put(t.Context(), c)
 		if err != nil {
@@ -65,7 +77,8 @@ func TestPagesAsSeen(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"plain P words", "shown S made", "text  <title>a text", "twice T more", "twin P words", "untyped U sniffed"}
+	want := []string{"plain P words", "shown S made", "text  <title>a text", "twice T more",
+		"twin P words", "untyped U sniffed"}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -60,7 +60,8 @@ func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
 	switch {
 	case err == nil:
 	case errors.Is(err, errInterrupted):
-		return env.Fail(command.ExitInterrupted, "interrupted; nothing was written: the same command begins anew")
+		return env.Fail(command.ExitInterrupted,
+			"interrupted; nothing was written: the same command begins anew")
 	case errors.Is(err, errUse), errors.Is(err, model.ErrTooFew), errors.Is(err, os.ErrNotExist):
 		return env.Fail(command.ExitUsage, "%v", err)
 	default:
@@ -71,12 +72,18 @@ func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
 		return env.Fail(command.ExitStorage, "--output: %v", err)
 	}
 	fmt.Fprint(env.Stdout, dropped(t), describe(m))
-	fmt.Fprintf(env.Stdout, "\nwrote %s, %s. To use it:\n  crawlnode focus score %[1]s PAGE.html\n  crawlnode crawl URL --focus %[1]s\n", plaintext.Escape(v.Output), plaintext.Bytes(int64(len(b))))
+	fmt.Fprintf(env.Stdout,
+		"\nwrote %s, %s. To use it:\n  crawlnode focus score %[1]s PAGE.html\n"+
+			"  crawlnode crawl URL --focus %[1]s\n",
+		plaintext.Escape(v.Output), plaintext.Bytes(int64(len(b))))
 	return command.ExitOK
 }
 
 // train reads both sets and learns.
-func (v *TrainVerb) train(ctx context.Context, line *command.Progress) (*model.Model, *model.Trainer, error) {
+func (v *TrainVerb) train(
+	ctx context.Context,
+	line *command.Progress,
+) (*model.Model, *model.Trainer, error) {
 	t := model.NewTrainer()
 	for _, set := range [...]struct {
 		like    bool
@@ -89,7 +96,8 @@ func (v *TrainVerb) train(ctx context.Context, line *command.Progress) (*model.M
 					return errFull
 				}
 				like, unlike := t.Pages()
-				line.Draw("reading %s: %s pages of the topic, %s others", source, plaintext.Count(int64(like)), plaintext.Count(int64(unlike)))
+				line.Draw("reading %s: %s pages of the topic, %s others", source, plaintext.Count(int64(like)),
+					plaintext.Count(int64(unlike)))
 				return interrupted(ctx)
 			})
 			if errors.Is(err, errFull) {
@@ -156,11 +164,13 @@ func dropped(t *model.Trainer) string {
 			text  string
 		}{{model.Repeat, "with a text that was read before"}, {model.Empty, "without a text"}} {
 			if n := t.Dropped(set.like, why.taken); n > 0 {
-				fmt.Fprintf(&b, "left out of %s: %s %s\n", set.flag, plaintext.CountOf(int64(n), "page"), why.text)
+				fmt.Fprintf(&b, "left out of %s: %s %s\n", set.flag, plaintext.CountOf(int64(n), "page"),
+					why.text)
 			}
 		}
 		if t.Dropped(set.like, model.Full) > 0 {
-			fmt.Fprintf(&b, "left out of %s: all behind the first %s pages\n", set.flag, plaintext.Count(model.MaxPages))
+			fmt.Fprintf(&b, "left out of %s: all behind the first %s pages\n", set.flag,
+				plaintext.Count(model.MaxPages))
 		}
 	}
 	return b.String()
@@ -170,8 +180,11 @@ func dropped(t *model.Trainer) string {
 func describe(m *model.Model) string {
 	i := m.Info()
 	var b strings.Builder
-	fmt.Fprintf(&b, "pages     %s of the topic, %s others\n", plaintext.Count(int64(i.Like)), plaintext.Count(int64(i.Unlike)))
-	fmt.Fprintf(&b, "AUC       %.3f, accuracy %.3f, of pages that were not learnt from (cross-validation)\n", i.AUC, i.Accuracy)
+	fmt.Fprintf(&b, "pages     %s of the topic, %s others\n", plaintext.Count(int64(i.Like)),
+		plaintext.Count(int64(i.Unlike)))
+	fmt.Fprintf(&b,
+		"AUC       %.3f, accuracy %.3f, of pages that were not learnt from (cross-validation)\n", i.AUC,
+		i.Accuracy)
 	fmt.Fprintf(&b, "links     AUC %.3f, by title and address alone\n", i.LinkAUC)
 	fmt.Fprintf(&b, "weights   %s\n", plaintext.Count(int64(i.Weights)))
 	for _, side := range [...]struct {

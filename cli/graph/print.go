@@ -83,7 +83,14 @@ func (p *printer) rows(f func(*row) error) error {
 		if err != nil {
 			return err
 		}
-		r := row{Position: i + 1, PageRank: ranks[id], Rank: 1, In: p.result.In[id], Out: p.result.Out[id], URL: name}
+		r := row{
+			Position: i + 1,
+			PageRank: ranks[id],
+			Rank:     1,
+			In:       p.result.In[id],
+			Out:      p.result.Out[id],
+			URL:      name,
+		}
 		if len(ids) > 1 {
 			r.Rank = float64(len(ids)-end) / float64(len(ids)-1)
 		}
@@ -99,21 +106,26 @@ func (p *printer) rows(f func(*row) error) error {
 
 func (p *printer) text(out *bufio.Writer) error {
 	r := p.result
-	fmt.Fprintf(out, "%d %ss, %d links, %d without links; %d iterations\n", len(r.Ranks), p.verb.By, r.Links, r.Dangling, r.Iterations)
-	fmt.Fprintf(out, "%8s  %-12s %-7s %8s %8s  %s\n", "POSITION", "PAGERANK", "RANK", "IN", "OUT", map[string]string{"page": "URL", "host": "HOST"}[p.verb.By])
+	fmt.Fprintf(out, "%d %ss, %d links, %d without links; %d iterations\n", len(r.Ranks), p.verb.By,
+		r.Links, r.Dangling, r.Iterations)
+	fmt.Fprintf(out, "%8s  %-12s %-7s %8s %8s  %s\n", "POSITION", "PAGERANK", "RANK", "IN", "OUT",
+		map[string]string{"page": "URL", "host": "HOST"}[p.verb.By])
 	return p.rows(func(r *row) error {
-		_, err := fmt.Fprintf(out, "%8d  %-12.6g %-7.5f %8d %8d  %s\n", r.Position, r.PageRank, r.Rank, r.In, r.Out, plaintext.Escape(r.name()))
+		_, err := fmt.Fprintf(out, "%8d  %-12.6g %-7.5f %8d %8d  %s\n", r.Position, r.PageRank, r.Rank,
+			r.In, r.Out, plaintext.Escape(r.name()))
 		return err
 	})
 }
 
 func (p *printer) csv(out *bufio.Writer) error {
 	w := csv.NewWriter(out)
-	if err := w.Write([]string{"position", "pagerank", "rank", "links_in", "links_out", map[string]string{"page": "url", "host": "host"}[p.verb.By]}); err != nil {
+	if err := w.Write([]string{"position", "pagerank", "rank", "links_in", "links_out",
+		map[string]string{"page": "url", "host": "host"}[p.verb.By]}); err != nil {
 		return err
 	}
 	err := p.rows(func(r *row) error {
-		return w.Write([]string{strconv.Itoa(r.Position), number(r.PageRank), number(r.Rank), strconv.Itoa(int(r.In)), strconv.Itoa(int(r.Out)), r.name()})
+		return w.Write([]string{strconv.Itoa(r.Position), number(r.PageRank), number(r.Rank),
+			strconv.Itoa(int(r.In)), strconv.Itoa(int(r.Out)), r.name()})
 	})
 	w.Flush()
 	if err != nil {
@@ -128,7 +140,8 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func (p *printer) json(out *bufio.Writer) error {
 	r := p.result
 	head, err := json.Marshal(map[string]any{
-		"by": p.verb.By, "nodes": len(r.Ranks), "links": r.Links, "dangling": r.Dangling, "damping": p.verb.Damping,
+		"by": p.verb.By, "nodes": len(r.Ranks), "links": r.Links, "dangling": r.Dangling,
+		"damping":    p.verb.Damping,
 		"iterations": r.Iterations, "change": r.Change, "converged": r.Converged,
 	})
 	if err != nil {

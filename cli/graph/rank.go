@@ -38,7 +38,9 @@ type RankVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*RankVerb) Help() string {
-	return command.Examples("crawlnode graph rank n1/derived/links-20260102030405-00000-n1.jsonl.gz -n 100", "crawlnode graph rank --by host links.jsonl.gz -o csv --top 0") + `
+	return command.Examples(
+		"crawlnode graph rank n1/derived/links-20260102030405-00000-n1.jsonl.gz -n 100",
+		"crawlnode graph rank --by host links.jsonl.gz -o csv --top 0") + `
 
 It needs no node. Give the files of all nodes of a crawl. The ranks sum to 1. A
 page passes 0.85 of its rank along its links in equal parts; the rest, and what
@@ -67,7 +69,8 @@ func (v *RankVerb) Run(ctx context.Context, env *command.Env) int {
 	case ctx.Err() != nil:
 		return env.Fail(command.ExitInterrupted, "interrupted; the same command begins anew")
 	case files.NoRoom(err):
-		return env.Fail(command.ExitStorage, "%v: the sorted links take about 4 bytes for each and the URLs their length; --temp-dir names a folder with more room", err)
+		return env.Fail(command.ExitStorage, "%v: the sorted links take about 4 bytes for each "+
+			"and the URLs their length; --temp-dir names a folder with more room", err)
 	}
 	if _, isPath := errors.AsType[*fs.PathError](err); isPath && !errors.Is(err, fs.ErrNotExist) {
 		return env.Fail(command.ExitStorage, "%v", err)
@@ -76,12 +79,22 @@ func (v *RankVerb) Run(ctx context.Context, env *command.Env) int {
 }
 
 func (v *RankVerb) rank(ctx context.Context, env *command.Env, line *command.Progress) error {
-	options := pagerank.Options{Damping: v.Damping, Tolerance: v.Tolerance, MaxIterations: v.MaxIterations}
+	options := pagerank.Options{
+		Damping:       v.Damping,
+		Tolerance:     v.Tolerance,
+		MaxIterations: v.MaxIterations,
+	}
 	if err := options.Check(); err != nil {
 		return err
 	}
 	meter := &meter{ctx: ctx, line: line, total: linkgraph.Size(v.Files)}
-	b, err := linkgraph.NewBuilder(linkgraph.Options{Dir: v.TempDir, Hosts: v.By == "host", Assets: v.Assets, SkipNoFollow: v.SkipNoFollow, Progress: meter.read})
+	b, err := linkgraph.NewBuilder(linkgraph.Options{
+		Dir:          v.TempDir,
+		Hosts:        v.By == "host",
+		Assets:       v.Assets,
+		SkipNoFollow: v.SkipNoFollow,
+		Progress:     meter.read,
+	})
 	if err != nil {
 		return err
 	}
@@ -90,7 +103,12 @@ func (v *RankVerb) rank(ctx context.Context, env *command.Env, line *command.Pro
 }
 
 // ranked reads the files, ranks what they hold, and prints it.
-func (v *RankVerb) ranked(b *linkgraph.Builder, options pagerank.Options, meter *meter, env *command.Env) error {
+func (v *RankVerb) ranked(
+	b *linkgraph.Builder,
+	options pagerank.Options,
+	meter *meter,
+	env *command.Env,
+) error {
 	for _, path := range v.Files {
 		meter.file = path
 		var err error
@@ -113,17 +131,20 @@ func (v *RankVerb) ranked(b *linkgraph.Builder, options pagerank.Options, meter 
 			"that were not named", missing)
 	}
 	if g.Nodes() == 0 {
-		return errors.New("no links: the files are empty, or have only links that do not count (--assets counts images, scripts and style sheets)")
+		return errors.New("no links: the files are empty, or have only links that do not count " +
+			"(--assets counts images, scripts and style sheets)")
 	}
 	options.Progress = meter.iterated
 	result, err := pagerank.Compute(g, options)
 	if err != nil {
 		return err
 	}
-	meter.line.Draw("%d %ss, %d links, %d iterations", g.Nodes(), v.By, result.Links, result.Iterations)
+	meter.line.Draw("%d %ss, %d links, %d iterations", g.Nodes(), v.By, result.Links,
+		result.Iterations)
 	meter.line.End()
 	if !result.Converged {
-		env.Fail(0, "the ranks still changed by %.3g after %d iterations; --max-iterations allows more", result.Change, result.Iterations)
+		env.Fail(0, "the ranks still changed by %.3g after %d iterations; --max-iterations allows more",
+			result.Change, result.Iterations)
 	}
 	p := printer{verb: v, graph: g, result: result}
 	return p.print(env.Stdout)

@@ -33,7 +33,8 @@ func ranked(t *testing.T, v RankVerb, pairs ...string) (code int, out, errout st
 		v.Damping, v.Tolerance, v.MaxIterations = 0.85, 1e-12, 500
 	}
 	var stdout, stderr bytes.Buffer
-	code = v.Run(t.Context(), &command.Env{Stdin: strings.NewReader(text.String()), Stdout: &stdout, Stderr: &stderr})
+	code = v.Run(t.Context(),
+		&command.Env{Stdin: strings.NewReader(text.String()), Stdout: &stdout, Stderr: &stderr})
 	if left, err := os.ReadDir(v.TempDir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -59,7 +60,8 @@ func TestRank(t *testing.T) {
 	if code != command.ExitOK || err != nil || errout != "" || len(rows) != 5 {
 		t.Fatalf("code %d, %v, %q\n%s", code, err, errout, out)
 	}
-	want := [][]string{{"http://c/", "3", "1", "1"}, {"http://a/", "1", "1", "0.6666666666666666"}, {"http://b.test/", "0", "1", "0"}, {"http://d/1", "0", "1", "0"}}
+	want := [][]string{{"http://c/", "3", "1", "1"}, {"http://a/", "1", "1", "0.6666666666666666"},
+		{"http://b.test/", "0", "1", "0"}, {"http://d/1", "0", "1", "0"}}
 	for i, rank := range []float64{c, a, x, x} {
 		r := rows[i+1]
 		got, err := strconv.ParseFloat(r[1], 64)
@@ -71,7 +73,8 @@ func TestRank(t *testing.T) {
 		}
 	}
 	code, out, _ = ranked(t, RankVerb{By: "page", Output: "text", Top: 3}, star...)
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != command.ExitOK || len(lines) != 5 || !strings.HasPrefix(out, "4 pages, 4 links, 0 without links") ||
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != command.ExitOK ||
+		len(lines) != 5 || !strings.HasPrefix(out, "4 pages, 4 links, 0 without links") ||
 		!strings.Contains(lines[4], "0.0375") || strings.Fields(lines[4])[2] != "0.00000" {
 		t.Errorf("code %d\n%s", code, out)
 	}
@@ -79,7 +82,8 @@ func TestRank(t *testing.T) {
 
 func TestRankOfHostsAsJSON(t *testing.T) {
 	t.Parallel()
-	code, out, _ := ranked(t, RankVerb{By: "host", Output: "json"}, "a.test/1 b.test/", "a.test/2 b.test/", "a.test/ a.test/1", "c.test:81/ b.test/x")
+	code, out, _ := ranked(t, RankVerb{By: "host", Output: "json"}, "a.test/1 b.test/",
+		"a.test/2 b.test/", "a.test/ a.test/1", "c.test:81/ b.test/x")
 	var got struct {
 		By                     string
 		Nodes, Links, Dangling int
@@ -95,7 +99,8 @@ func TestRankOfHostsAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); code != command.ExitOK || err != nil {
 		t.Fatalf("code %d, %v\n%s", code, err, out)
 	}
-	if got.By != "host" || got.Nodes != 3 || got.Links != 2 || got.Dangling != 1 || !got.Converged || got.Ranks[0].Host != "b.test" || got.Ranks[0].LinksIn != 2 || got.Ranks[2].Rank != 0 {
+	if got.By != "host" || got.Nodes != 3 || got.Links != 2 || got.Dangling != 1 || !got.Converged ||
+		got.Ranks[0].Host != "b.test" || got.Ranks[0].LinksIn != 2 || got.Ranks[2].Rank != 0 {
 		t.Errorf("%+v\n%s", got, out)
 	}
 }
@@ -114,18 +119,26 @@ func TestRankRefuses(t *testing.T) {
 		{"top", RankVerb{Top: -1}, star, command.ExitUsage, "--top: -1"},
 		{"few iterations", RankVerb{Damping: 0.85, MaxIterations: 2}, star, command.ExitOK, "after 2 iterations; --max-iterations"},
 	} {
-		if code, _, errout := ranked(t, c.v, c.pairs...); code != c.code || !strings.Contains(errout, c.says) {
+		if code, _, errout := ranked(t, c.v, c.pairs...); code != c.code ||
+			!strings.Contains(errout, c.says) {
 			t.Errorf("%s: code %d, %q, want %d and %q", c.name, code, errout, c.code, c.says)
 		}
 	}
 	var stderr bytes.Buffer
 	env := &command.Env{Stdin: strings.NewReader("{}"), Stdout: &stderr, Stderr: &stderr}
-	v := RankVerb{Files: []string{"/nowhere/links"}, Damping: 0.85, MaxIterations: 1, TempDir: t.TempDir()}
-	if code := v.Run(t.Context(), env); code != command.ExitUsage || !strings.Contains(stderr.String(), "/nowhere/links: no such file") {
+	v := RankVerb{
+		Files:         []string{"/nowhere/links"},
+		Damping:       0.85,
+		MaxIterations: 1,
+		TempDir:       t.TempDir(),
+	}
+	if code := v.Run(t.Context(), env); code != command.ExitUsage ||
+		!strings.Contains(stderr.String(), "/nowhere/links: no such file") {
 		t.Errorf("a missing file: code %d, %q", code, stderr.String())
 	}
 	v.Files = []string{"-"}
-	if code := v.Run(t.Context(), env); code != command.ExitUsage || !strings.Contains(stderr.String(), "standard input:1: no line of a list") {
+	if code := v.Run(t.Context(), env); code != command.ExitUsage ||
+		!strings.Contains(stderr.String(), "standard input:1: no line of a list") {
 		t.Errorf("standard input: code %d, %q", code, stderr.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())

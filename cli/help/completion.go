@@ -25,7 +25,8 @@ type CompletionVerb struct {
 
 // Help gives the examples of the verb and says where the script belongs.
 func (*CompletionVerb) Help() string {
-	return command.Examples("source <(crawlnode completion bash)", "crawlnode completion fish > ~/.config/fish/completions/crawlnode.fish") + `
+	return command.Examples("source <(crawlnode completion bash)",
+		"crawlnode completion fish > ~/.config/fish/completions/crawlnode.fish") + `
 
 For every new shell: the first line in ~/.bashrc or, with zsh for bash, in
 ~/.zshrc behind compinit; fish reads the folder of the second by itself.`

@@ -26,7 +26,8 @@ func (v *ManVerb) SetModel(app *kong.Application) { v.app = app }
 
 // Help gives the examples of the verb.
 func (*ManVerb) Help() string {
-	return command.Examples("crawlnode man | man -l -", "crawlnode man > /usr/local/share/man/man1/crawlnode.1")
+	return command.Examples("crawlnode man | man -l -",
+		"crawlnode man > /usr/local/share/man/man1/crawlnode.1")
 }
 
 // Run prints the page.
@@ -59,7 +60,8 @@ func pageDate(lookup func(string) (string, bool)) string {
 // manPage is the manual page in the macros of man(7).
 func manPage(app *kong.Application, version, date string) []byte {
 	p := &page{}
-	fmt.Fprintf(p, ".TH CRAWLNODE 1 \"%s\" \"crawlnode %s\" \"User Commands\"\n", date, roff(version)) // the date is read by man and must not be changed
+	// the date is read by man and must not be changed
+	fmt.Fprintf(p, ".TH CRAWLNODE 1 \"%s\" \"crawlnode %s\" \"User Commands\"\n", date, roff(version))
 	p.macro("SH", "NAME")
 	p.text("crawlnode - a peer-to-peer web crawler")
 	p.macro("SH", "SYNOPSIS")
@@ -67,7 +69,8 @@ func manPage(app *kong.Application, version, date string) []byte {
 	p.text("[VERB] [ARGUMENT ...] [FLAG ...]")
 	p.macro("SH", "DESCRIPTION")
 	p.text(app.Help)
-	p.paragraph("Without a verb it is start. crawlnode VERB --help says the same as this page. All state is on disk: to go on, run the same command again.")
+	p.paragraph("Without a verb it is start. crawlnode VERB --help says the same as this page. " +
+		"All state is on disk: to go on, run the same command again.")
 	p.macro("SH", "COMMANDS")
 	start := app.DefaultCmd
 	for _, v := range app.Leaves(true) {
@@ -78,18 +81,22 @@ func manPage(app *kong.Application, version, date string) []byte {
 		p.entry(fmt.Sprint(e.Code), "", e.Meaning)
 	}
 	p.macro("SH", "SIGNALS")
-	p.entry("SIGTERM, SIGINT", "", "The first drains: open fetches finish, partitions go to the others, everything is flushed. The second stops at once.")
+	p.entry("SIGTERM, SIGINT", "", "The first drains: open fetches finish, "+
+		"partitions go to the others, everything is flushed. The second stops at once.")
 	p.entry("SIGHUP", "", "A node reads its settings again.")
 	p.macro("SH", "ENVIRONMENT")
-	p.text("Every flag FLAG of start is also a variable CRAWLNODE_FLAG, in capitals and with _ for -, and a key of the file of --config. " +
+	p.text("Every flag FLAG of start is also a variable CRAWLNODE_FLAG, " +
+		"in capitals and with _ for -, and a key of the file of --config. " +
 		"The flag wins over the variable, the variable over the file.")
 	p.macro("SH", "FILES")
-	p.entry("crawlnode-data/NAME", "", "What a node stores, unless --data-dir names another folder: pid, addresses, the frontier, warc/ and derived/.")
+	p.entry("crawlnode-data/NAME", "", "What a node stores, unless --data-dir names another folder: "+
+		"pid, addresses, the frontier, warc/ and derived/.")
 	p.macro("SH", "EXAMPLES")
 	lines, _ := SplitDetail(app.Detail)
 	p.examples(lines)
 	p.macro("SH", "SEE ALSO")
-	p.text("The folder docs of the release, above all getting-started.md, operations.md and outputs.md.")
+	p.text(
+		"The folder docs of the release, above all getting-started.md, operations.md and outputs.md.")
 	return p.Bytes()
 }
 
@@ -161,7 +168,8 @@ func (p *page) verb(v, start *kong.Node) {
 	for _, f := range v.Flags {
 		switch {
 		case f.Hidden || f.Name == "help":
-		case v != start && slices.ContainsFunc(start.Flags, func(s *kong.Flag) bool { return s.Name == f.Name && s.Help == f.Help }):
+		case v != start && slices.ContainsFunc(start.Flags,
+			func(s *kong.Flag) bool { return s.Name == f.Name && s.Help == f.Help }):
 			asStart = append(asStart, "--"+f.Name)
 		default:
 			p.flag(f)

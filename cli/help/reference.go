@@ -44,7 +44,11 @@ func (v *ReferenceVerb) Run(_ context.Context, env *command.Env) int {
 
 // references are the files by name.
 func references(app *kong.Application) map[string][]byte {
-	return map[string][]byte{"cli.md": cliReference(app), "configuration.md": configReference(), "codes.md": codesReference()}
+	return map[string][]byte{
+		"cli.md":           cliReference(app),
+		"configuration.md": configReference(),
+		"codes.md":         codesReference(),
+	}
 }
 
 // codesReference explains the codes.
@@ -58,10 +62,12 @@ const generated = "<!-- Written by `make generate`: change the code, not this fi
 func cliReference(app *kong.Application) []byte {
 	var b bytes.Buffer
 	b.WriteString("# The command line\n\n" + generated)
-	b.WriteString(app.Help + "\n\nWithout a verb it is `start`. `crawlnode VERB --help` says the same as this page.\n\n| verb | what it does |\n|---|---|\n")
+	b.WriteString(app.Help + "\n\nWithout a verb it is `start`. `crawlnode VERB --help` says the " +
+		"same as this page.\n\n| verb | what it does |\n|---|---|\n")
 	verbs := app.Leaves(true)
 	for _, v := range verbs {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", v.Path(), strings.ReplaceAll(v.FullPath(), " ", "-"), cell(v.Help))
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", v.Path(), strings.ReplaceAll(v.FullPath(), " ", "-"),
+			cell(v.Help))
 	}
 	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, e := range command.ExitMeanings {
@@ -70,11 +76,14 @@ func cliReference(app *kong.Application) []byte {
 	b.WriteString(`
 ## Signals
 
-The first SIGTERM or SIGINT drains: open fetches finish, partitions go to the others, everything is flushed, the exit code is 0 (5 for ` + "`crawl`" + ` before its
+The first SIGTERM or SIGINT drains: open fetches finish, partitions go to the others, everything is flushed, the exit code is 0 (5 for ` + "`crawl`" +
+		` before its
 end). The second stops at once, with 130. On SIGHUP a node reads its settings again: it takes over those that [configuration.md](configuration.md) marks
 with SIGHUP, and names the others that have changed.
 
-Under systemd (` + "`Type=notify`" + `) a node says READY=1 when ` + "`/readyz`" + ` would, STOPPING=1 when it leaves, and WATCHDOG=1 if ` + "`WatchdogSec=`" + ` asks for it. One that waits for its
+Under systemd (` + "`Type=notify`" + `) a node says READY=1 when ` + "`/readyz`" +
+		` would, STOPPING=1 when it leaves, and WATCHDOG=1 if ` + "`WatchdogSec=`" +
+		` asks for it. One that waits for its
 cluster is not ready: give it ` + "`TimeoutStartSec=infinity`" + `.
 `)
 	for _, v := range verbs {
@@ -102,7 +111,8 @@ func verbReference(b *bytes.Buffer, v *kong.Node) {
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n\n| flag | default | meaning |\n|---|---|---|\n%s", strings.TrimSuffix(group.Title, ":"), strings.Join(rows, ""))
+		fmt.Fprintf(b, "\n%s\n\n| flag | default | meaning |\n|---|---|---|\n%s",
+			strings.TrimSuffix(group.Title, ":"), strings.Join(rows, ""))
 	}
 }
 
@@ -120,7 +130,8 @@ func rowsOf(v *kong.Node, group string) []string {
 		if !f.IsBool() {
 			name += " " + cmp.Or(f.Tag.PlaceHolder, strings.ToUpper(f.Name))
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", cell(name), code(f.Default), cell(f.Help)))
+		rows = append(rows,
+			fmt.Sprintf("| `%s` | %s | %s |\n", cell(name), code(f.Default), cell(f.Help)))
 	}
 	return rows
 }
@@ -129,19 +140,26 @@ func rowsOf(v *kong.Node, group string) []string {
 func configReference() []byte {
 	var b bytes.Buffer
 	b.WriteString("# The settings of a node\n\n" + generated)
-	b.WriteString("A setting comes from the first of these that names it: the flag, the environment variable, the file of `--config`, the default. The file is YAML with one\n" +
-		"`key: value` a line; an unknown key is an error that says which one was meant. `crawlnode config print --origin` says what holds, and where it came from.\n\n" +
-		"Durations are written `500ms`, `30s`, `2h`; sizes `512MiB`, `1GiB`. A flag that takes several is repeated; in the environment they are separated by commas, patterns\n" +
+	b.WriteString("A setting comes from the first of these that names it: the flag, " +
+		"the environment variable, the file of `--config`, the default. The file is YAML with one\n" +
+		"`key: value` a line; an unknown key is an error that says which one was meant. " +
+		"`crawlnode config print --origin` says what holds, and where it came from.\n\n" +
+		"Durations are written `500ms`, `30s`, `2h`; sizes `512MiB`, `1GiB`. " +
+		"A flag that takes several is repeated; in the environment they are separated by commas, " +
+		"patterns\n" +
 		"and URLs by line ends; in the file they are a list.\n\n| it counts | |\n|---|---|\n" +
-		"| start | from the start of this node |\n| SIGHUP | from the start of this node, and again after SIGHUP |\n" +
-		"| cluster | it belongs to the crawl: the founding node's value holds on all nodes, a joiner takes it over |\n" +
+		"| start | from the start of this node |\n| SIGHUP | from the start of this node, " +
+		"and again after SIGHUP |\n" +
+		"| cluster | it belongs to the crawl: the founding node's value holds on all nodes, " +
+		"a joiner takes it over |\n" +
 		"| founding | it is fixed by the founding node for the life of the cluster |\n")
 	settings, err := config.Explain(config.Input{})
 	if err != nil {
 		panic("BUG: the defaults are not valid: " + err.Error())
 	}
 	for _, group := range Groups() {
-		fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | key | default | unit | counts | meaning |\n|---|---|---|---|---|---|---|\n", strings.TrimSuffix(group.Title, ":"))
+		fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | key | default | unit | counts | meaning |\n"+
+			"|---|---|---|---|---|---|---|\n", strings.TrimSuffix(group.Title, ":"))
 		for _, s := range settings {
 			if s.Group == group.Key {
 				unit := s.Kind
@@ -151,7 +169,8 @@ func configReference() []byte {
 				if s.Kind == config.KindSwitch {
 					s.Default = "false"
 				}
-				fmt.Fprintf(&b, "| `--%s` | `%s` | `%s` | %s | %s | %s | %s |\n", s.Name, s.Env, s.Name, code(s.Default), cell(unit), s.Live, cell(s.Help))
+				fmt.Fprintf(&b, "| `--%s` | `%s` | `%s` | %s | %s | %s | %s |\n", s.Name, s.Env, s.Name,
+					code(s.Default), cell(unit), s.Live, cell(s.Help))
 			}
 		}
 	}

@@ -445,7 +445,10 @@ func TestOwnersWord(t *testing.T) {
 // TestOwnersWordInSearch: what the owner of a result refuses is not shown where the crawl obeys.
 func TestOwnersWordInSearch(t *testing.T) {
 	t.Parallel()
-	for setting, want := range map[string]bool{crawl.PreferencesMark: false, crawl.PreferencesObey: true} {
+	for setting, want := range map[string]bool{
+		crawl.PreferencesMark: false,
+		crawl.PreferencesObey: true,
+	} {
 		s := serve(t, &fake{said: "ai-input=n", preferences: setting}, false)
 		r, text := call(t, s, "search", map[string]any{"query": "badger"})
 		out := structured[searchOutput](t, r)
@@ -454,7 +457,8 @@ func TestOwnersWordInSearch(t *testing.T) {
 				t.Errorf("%s: result %d: %+v", setting, i, hit)
 			}
 		}
-		if strings.Contains(text, "withheld: the owner said no") != want || len(out.Results) != usualResults {
+		if strings.Contains(text, "withheld: the owner said no") != want ||
+			len(out.Results) != usualResults {
 			t.Errorf("%s: %d results: %s", setting, len(out.Results), text)
 		}
 	}

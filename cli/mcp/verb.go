@@ -84,7 +84,8 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 		case <-time.After(stopTime):
 			// A write to a client that reads nothing cannot be taken back: it ends with the
 			// process.
-			return env.Fail(command.ExitError, "told to stop, and the client has not read its answers for %v", stopTime)
+			return env.Fail(command.ExitError,
+				"told to stop, and the client has not read its answers for %v", stopTime)
 		}
 	}
 	if err != nil {

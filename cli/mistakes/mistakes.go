@@ -18,7 +18,8 @@ import (
 func Arguments(args []string) []string {
 	var out []string
 	for _, a := range args {
-		if last := len(out) - 1; last >= 0 && negative.MatchString(a) && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "=") {
+		if last := len(out) - 1; last >= 0 && negative.MatchString(a) &&
+			strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "=") {
 			out[last] += "=" + a
 			continue
 		}
@@ -48,13 +49,16 @@ func Explain(app *kong.Application, args []string, err error) string {
 			return "unknown flag " + m[1] + see // the other short flags are no likely meaning
 		}
 	}
-	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb.Name == "start" && verb != app.Node && len(args) > 0 && args[0] == "start" {
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb.Name == "start" &&
+		verb != app.Node && len(args) > 0 && args[0] == "start" {
 		return text + startHint(word) + see
 	}
-	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(args) > 0 && (word == args[0] || strings.HasPrefix(word, args[0]+",")) {
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && len(args) > 0 &&
+		(word == args[0] || strings.HasPrefix(word, args[0]+",")) {
 		return "unexpected argument " + args[0] + verbHint(app, args[0]) + see
 	}
-	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb != app.Node && len(verb.Children) > 0 {
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && verb != app.Node &&
+		len(verb.Children) > 0 {
 		return text + kindHint(verb, word) + see
 	}
 	if strings.HasPrefix(text, "expected ") {
@@ -67,10 +71,13 @@ func Explain(app *kong.Application, args []string, err error) string {
 
 var unknownFlag = regexp.MustCompile(`^unknown flag (--?[^ ,]+)`)
 
-// beforeVerb is what the parser says of a flag before a verb, which it takes for one of the default verb.
-var beforeVerb = regexp.MustCompile(`^(?:flag (--?[^ ]+) applies to the default command|unknown flag (--?[^ ,]+))`)
+// beforeVerb is what the parser says of a flag before a verb, which it takes for one of the default
+// verb.
+var beforeVerb = regexp.MustCompile(
+	`^(?:flag (--?[^ ]+) applies to the default command|unknown flag (--?[^ ,]+))`)
 
-// misplaced says where a flag that stands before its verb belongs; "": nothing of that kind is wrong.
+// misplaced says where a flag that stands before its verb belongs; "": nothing of that kind is
+// wrong.
 func misplaced(app *kong.Application, args []string, text string) string {
 	m := beforeVerb.FindStringSubmatch(text)
 	if m == nil || len(args) == 0 || !strings.HasPrefix(args[0], "-") {
@@ -84,8 +91,12 @@ func misplaced(app *kong.Application, args []string, text string) string {
 	}
 	verb, flag := verbOf(app, args[i:]), m[1]+m[2]
 	for _, group := range verb.AllFlags(false) {
-		if slices.ContainsFunc(group, func(f *kong.Flag) bool { return "--"+f.Name == flag || f.Short != 0 && "-"+string(f.Short) == flag }) {
-			return "flag " + flag + " stands before the verb: write it behind, as " + verb.FullPath() + " " + flag + "; see " + verb.FullPath() + " --help"
+		if slices.ContainsFunc(group,
+			func(f *kong.Flag) bool {
+				return "--"+f.Name == flag || f.Short != 0 && "-"+string(f.Short) == flag
+			}) {
+			return "flag " + flag + " stands before the verb: write it behind, as " + verb.FullPath() + " " +
+				flag + "; see " + verb.FullPath() + " --help"
 		}
 	}
 	if m[1] == "" {
@@ -97,7 +108,8 @@ func misplaced(app *kong.Application, args []string, text string) string {
 // startHint is what an argument of start may mean, which takes none.
 func startHint(word string) string {
 	if strings.Contains(word, "://") {
-		return ": to crawl it: crawlnode crawl " + config.InShell(word) + ", or --seed " + config.InShell(word)
+		return ": to crawl it: crawlnode crawl " + config.InShell(word) + ", or --seed " +
+			config.InShell(word)
 	}
 	return ": --name " + config.InShell(word) + " names the node"
 }
@@ -140,7 +152,8 @@ func flagHint(verb *kong.Node, flag string) string {
 		return crawlJoinHint
 	}
 	if verb.Name == "crawl" && strings.HasPrefix(flag, "--recrawl") {
-		return "crawl makes one pass and ends; crawlnode start --recrawl fixed or adaptive visits pages again"
+		return "crawl makes one pass and ends; crawlnode start --recrawl fixed or adaptive visits " +
+			"pages again"
 	}
 	for _, f := range foreignFlags {
 		if !slices.Contains(strings.Fields(f.flags), flag) {
@@ -161,7 +174,8 @@ func flagHint(verb *kong.Node, flag string) string {
 	return ""
 }
 
-const crawlJoinHint = "crawl runs one node of its own; to take part in a cluster: crawlnode start --join host:port, and crawlnode seeds add URL"
+const crawlJoinHint = "crawl runs one node of its own; to take part in a cluster: " +
+	"crawlnode start --join host:port, and crawlnode seeds add URL"
 
 // foreignFlags are the flags of other tools (wget, curl, Scrapy, Heritrix, HTTrack, Nutch), and the
 // near misses that share no letters with ours.
@@ -170,22 +184,32 @@ var foreignFlags = []struct{ flags, ours, hint string }{
 	{"-r --recursive --mirror -m --crawl --follow", "", "links are followed anyway; --scope says how far, --max-depth how deep"},
 	{"--url --urls --start-url --start --site -u", "", "a URL stands without a flag: crawlnode crawl https://example.org/"},
 	{"-i --input-file --input --list --url-file -f --file", "seeds", "--seeds FILE reads URLs, one a line"},
-	{"--output-dir --out --output -o -O -P --dir --directory --directory-prefix --dest --path", "data-dir", "crawl --output DIR writes the pages as files; --data-dir DIR holds all that a crawl keeps"},
+	{"--output-dir --out --output -o -O -P --dir --directory --directory-prefix --dest --path",
+		"data-dir",
+		"crawl --output DIR writes the pages as files; --data-dir DIR holds all that a crawl keeps"},
 	{"--limit -n --max --count --max-urls --page-limit --pages --quota -Q", "max-pages", "--max-pages N bounds the pages"},
-	{"--threads -t -c --concurrency --workers --parallel -j --connections --concurrent", "fetchers", "--fetchers N bounds the requests at a time; each host gets one at a time"},
-	{"--wait -w --sleep --rate --rate-limit --interval --pause --throttle --download-delay", "delay", "--delay 1s is the pause between two requests to a host"},
+	{"--threads -t -c --concurrency --workers --parallel -j --connections --concurrent", "fetchers",
+		"--fetchers N bounds the requests at a time; each host gets one at a time"},
+	{"--wait -w --sleep --rate --rate-limit --interval --pause --throttle --download-delay", "delay",
+		"--delay 1s is the pause between two requests to a host"},
 	{"-T --time --max-time --time-limit", "max-duration", "--max-duration 10m ends the crawl; each request has limits of its own"},
 	{"-U -A --agent --useragent --ua", "user-agent", "--user-agent TEXT"},
 	{"--email --mail --from --owner", "contact", "--contact me@example.org"},
 	{"--port -p --listen --bind --host", "http", "--http, --gossip and --rpc take host:port"},
-	{"--peers --peer --bootstrap --seed-node --nodes --cluster-nodes --initial-cluster", "join", "--join host:port,host:port names members by their --gossip addresses"},
+	{"--peers --peer --bootstrap --seed-node --nodes --cluster-nodes --initial-cluster", "join",
+		"--join host:port,host:port names members by their --gossip addresses"},
 	{"-v --verbose --debug -q --quiet -s --silent", "log-level", "--log-level debug, info, warn or error"},
-	{"-k --no-check-certificate --no-verify --no-verify-ssl", "tls-verify", "--tls-verify record goes on with a bad certificate and records it"},
+	{"-k --no-check-certificate --no-verify --no-verify-ssl", "tls-verify",
+		"--tls-verify record goes on with a bad certificate and records it"},
 	{"--ignore-robots --no-robots --disobey-robots", "robots", "--robots ignore, which counts inside --allow-net only"},
-	{"--revisit --refresh --reindex --revisit-interval --refresh-interval --ttl", "recrawl", "--recrawl fixed or adaptive visits known pages again, --recrawl-interval says how often at first"},
+	{"--revisit --refresh --reindex --revisit-interval --refresh-interval --ttl", "recrawl",
+		"--recrawl fixed or adaptive visits known pages again, --recrawl-interval says how often " +
+			"at first"},
 	{"--resume --continue --restore", "", "the same command goes on where the last one stopped"},
-	{"--restart --force --overwrite --refetch --fresh", "again", "--again fetches the seeds once more; another --data-dir begins from nothing"},
-	{"-D --domains --domain --allowed-domains --span-hosts -H --external", "scope", "--scope page, prefix, host, domain or any; --include 'host:*.example.org' adds to it"},
+	{"--restart --force --overwrite --refetch --fresh", "again",
+		"--again fetches the seeds once more; another --data-dir begins from nothing"},
+	{"-D --domains --domain --allowed-domains --span-hosts -H --external", "scope",
+		"--scope page, prefix, host, domain or any; --include 'host:*.example.org' adds to it"},
 	{"--accept --allow --filter --pattern", "include", "--include PATTERN"},
 	{"-R --reject --deny --disallow --ignore", "exclude", "--exclude PATTERN"},
 	{"--page-requisites --images --resources", "assets", "--assets keeps the images, styles and scripts of pages"},
@@ -211,7 +235,8 @@ func verbHint(app *kong.Application, word string) string {
 	}
 	// Of two that are equally near the one of the same length is meant: letters are swapped
 	// more often than left out.
-	slices.SortStableFunc(verbs, func(a, b string) int { return lengthsApart(a, word) - lengthsApart(b, word) })
+	slices.SortStableFunc(verbs,
+		func(a, b string) int { return lengthsApart(a, word) - lengthsApart(b, word) })
 	if verb := config.Suggest(word, verbs); verb != "" {
 		return fmt.Sprintf(", did you mean %q?", verb)
 	}
@@ -226,17 +251,20 @@ var foreignVerbs = func() map[string]string {
 	for words, hint := range map[string]string{
 		"fetch get run scrape spider download mirror wget curl go": "to crawl sites: crawlnode crawl URL",
 		"server serve node up daemon agent":                        "to run a node: crawlnode start",
-		"join":                                                     "to join a cluster: crawlnode start --join host:port",
-		"info ping health ps top stats watch":                      "to see what the cluster does: crawlnode status --watch",
-		"add seed submit inject":                                   "to add URLs to a running cluster: crawlnode seeds add URL",
-		"list ls members peers":                                    "to list the nodes: crawlnode nodes list",
-		"remove rm leave decommission":                             "to take a node out: crawlnode nodes drain NODE",
-		"set settings configure":                                   "to change a running crawl: crawlnode crawl-config set KEY=VALUE",
-		"show view read warc":                                      "to read a page back: crawlnode cat URL",
-		"kill shutdown quit exit":                                  "to stop a node: crawlnode stop, and with --all the cluster",
-		"logs log":                                                 "a node logs to its standard error; crawlnode status shows what it does",
-		"init bootstrap":                                           "nothing has to be prepared: the first node founds the cluster",
-		"robots test check":                                        "to try a URL: crawlnode scope test URL; for a setup: crawlnode doctor",
+		"join": "to join a cluster: " +
+			"crawlnode start --join host:port",
+		"info ping health ps top stats watch": "to see what the cluster does: crawlnode status --watch",
+		"add seed submit inject": "to add URLs to a running cluster: " +
+			"crawlnode seeds add URL",
+		"list ls members peers":        "to list the nodes: crawlnode nodes list",
+		"remove rm leave decommission": "to take a node out: crawlnode nodes drain NODE",
+		"set settings configure":       "to change a running crawl: crawlnode crawl-config set KEY=VALUE",
+		"show view read warc":          "to read a page back: crawlnode cat URL",
+		"kill shutdown quit exit":      "to stop a node: crawlnode stop, and with --all the cluster",
+		"logs log": "a node logs to its standard error; " +
+			"crawlnode status shows what it does",
+		"init bootstrap":    "nothing has to be prepared: the first node founds the cluster",
+		"robots test check": "to try a URL: crawlnode scope test URL; for a setup: crawlnode doctor",
 	} {
 		for word := range strings.FieldsSeq(words) {
 			verbs[word] = hint
@@ -259,7 +287,8 @@ func Environment(environ []string) []string {
 	var warnings []string
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(strings.ToUpper(name), "CRAWLNODE_") || known[name] || strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") {
+		if !strings.HasPrefix(strings.ToUpper(name), "CRAWLNODE_") || known[name] ||
+			strings.Contains(name, "_SERVICE_") || strings.Contains(name, "_PORT_") {
 			continue
 		}
 		meant := squeezed[squeeze(name)]
@@ -267,7 +296,8 @@ func Environment(environ []string) []string {
 			meant = near(squeeze(name), squeezed)
 		}
 		if meant != "" {
-			warnings = append(warnings, fmt.Sprintf("the environment variable %s counts for nothing; did you mean %s?", name, meant))
+			warnings = append(warnings,
+				fmt.Sprintf("the environment variable %s counts for nothing; did you mean %s?", name, meant))
 		}
 	}
 	return warnings

@@ -11,7 +11,8 @@ import (
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"crawl --delay -1s u": "crawl --delay=-1s u", "--a=1 -2": "--a=1 -2", "search w -n 10": "search w -n 10", "--sync -h": "--sync -h", "-1": "-1", "": "",
+		"crawl --delay -1s u": "crawl --delay=-1s u", "--a=1 -2": "--a=1 -2",
+		"search w -n 10": "search w -n 10", "--sync -h": "--sync -h", "-1": "-1", "": "",
 	} {
 		if got := strings.Join(Arguments(strings.Fields(in)), " "); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -23,9 +24,12 @@ func TestArguments(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for variable, want := range map[string]string{
-		"CRAWLNODE_MAXPAGES=5": "CRAWLNODE_MAX_PAGES", "CRAWLNODE_MAX-PAGES=5": "CRAWLNODE_MAX_PAGES", "CRAWLNODE_MAX_PAGE=5": "CRAWLNODE_MAX_PAGES",
-		"crawlnode_contact=x": "CRAWLNODE_CONTACT", "CRAWLNODE_TOKENFILE=x": "CRAWLNODE_TOKEN_FILE", "CRAWLNODE_CONTCAT=x": "CRAWLNODE_CONTACT",
-		"CRAWLNODE_CONTACT=x": "", "CRAWLNODE_CONFIG=x": "", "CRAWLNODE_SERVICE_HOST=x": "", "CRAWLNODE_PORT_80_TCP=x": "", "CRAWLNODE_COLOUR=x": "", "HOME=/": "",
+		"CRAWLNODE_MAXPAGES=5": "CRAWLNODE_MAX_PAGES", "CRAWLNODE_MAX-PAGES=5": "CRAWLNODE_MAX_PAGES",
+		"CRAWLNODE_MAX_PAGE=5": "CRAWLNODE_MAX_PAGES",
+		"crawlnode_contact=x":  "CRAWLNODE_CONTACT", "CRAWLNODE_TOKENFILE=x": "CRAWLNODE_TOKEN_FILE",
+		"CRAWLNODE_CONTCAT=x": "CRAWLNODE_CONTACT",
+		"CRAWLNODE_CONTACT=x": "", "CRAWLNODE_CONFIG=x": "", "CRAWLNODE_SERVICE_HOST=x": "",
+		"CRAWLNODE_PORT_80_TCP=x": "", "CRAWLNODE_COLOUR=x": "", "HOME=/": "",
 	} {
 		got := strings.Join(Environment([]string{variable}), "|")
 		if (want == "") != (got == "") || !strings.Contains(got, want+"?") && want != "" {

@@ -80,7 +80,8 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 	}
 	rules, err := normalize.Parse(names)
 	if err != nil {
-		return o.env.Fail(command.ExitError, "--output: %v: a newer crawlnode has crawled this; use that one", err)
+		return o.env.Fail(command.ExitError,
+			"--output: %v: a newer crawlnode has crawled this; use that one", err)
 	}
 	o.folder.Same = rules.Apply
 	line := command.NewProgress(o.env.Stderr)
@@ -96,13 +97,15 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 	if sum.Files == 1 {
 		text = "1 file"
 	}
-	text += fmt.Sprintf(" in %s, %s written (%s); %s redirects, %s URLs without a page", o.folder.Dir(), plaintext.Count(sum.Written), plaintext.Bytes(sum.Bytes),
+	text += fmt.Sprintf(" in %s, %s written (%s); %s redirects, %s URLs without a page",
+		o.folder.Dir(), plaintext.Count(sum.Written), plaintext.Bytes(sum.Bytes),
 		plaintext.Count(sum.Redirects), plaintext.Count(sum.Without))
 	if sum.Failed > 0 {
 		text += fmt.Sprintf(", %s that failed", plaintext.Count(sum.Failed))
 	}
 	if sum.Cut > 0 {
-		text += fmt.Sprintf(", %s cut at %s (--max-body)", plaintext.Count(sum.Cut), plaintext.Bytes(cmp.Or(o.folder.MaxBody, mirror.MaxContent)))
+		text += fmt.Sprintf(", %s cut at %s (--max-body)", plaintext.Count(sum.Cut),
+			plaintext.Bytes(cmp.Or(o.folder.MaxBody, mirror.MaxContent)))
 	}
 	switch {
 	case err == nil:
@@ -113,7 +116,9 @@ func (o *Output) Write(ctx context.Context, src Source, resume string) int {
 		fmt.Fprintln(o.env.Stdout, "next: "+plaintext.Escape(resume+" writes the rest"))
 		return command.ExitInterrupted
 	case files.NoRoom(err):
-		return o.env.Fail(command.ExitSafety, "--output: no space is left for %s, after %s: free some and run %s, which writes the rest", o.folder.Dir(), text, resume)
+		return o.env.Fail(command.ExitSafety,
+			"--output: no space is left for %s, after %s: free some and run %s, which writes the rest",
+			o.folder.Dir(), text, resume)
 	}
 	return o.env.Fail(codeOf(err), "--output: %v", err)
 }
@@ -126,7 +131,8 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	case o == nil || dataDir == "" || code == command.ExitError: // or no seed could be fetched
 		return code
 	case code != command.ExitOK && code != command.ExitInterrupted:
-		fmt.Fprintln(o.env.Stdout, "next: "+plaintext.Escape(resume+" writes the files of what was fetched"))
+		fmt.Fprintln(o.env.Stdout,
+			"next: "+plaintext.Escape(resume+" writes the files of what was fetched"))
 		return code
 	}
 	src, err := DataDirs([]string{dataDir})
@@ -157,9 +163,10 @@ type Directories struct {
 	first string // the directories are those of one crawl
 }
 
-// SettingsOf are the settings of the crawl in data directories that decide what is left out, from the crawl document,
-// which every node has; nil: only the archives were copied. Paths that are no directories have none. Nodes that were
-// stopped at different times may have different ones: owners are obeyed if one of them does, for all of its purposes.
+// SettingsOf are the settings of the crawl in data directories that decide what is left out, from
+// the crawl document, which every node has; nil: only the archives were copied. Paths that are no
+// directories have none. Nodes that were stopped at different times may have different ones: owners
+// are obeyed if one of them does, for all of its purposes.
 func SettingsOf(paths []string) (*crawl.Settings, error) {
 	var all *crawl.Settings
 	purposes := preferences.Purposes(0)
@@ -189,13 +196,17 @@ func SettingsOfCluster(ctx context.Context, c *client.Client) (*crawl.Settings, 
 	if err != nil {
 		return nil, err
 	}
-	return &crawl.Settings{Preferences: report.Settings.Text("preferences"), Purpose: report.Settings.Text("purpose")}, nil
+	return &crawl.Settings{
+		Preferences: report.Settings.Text("preferences"),
+		Purpose:     report.Settings.Text("purpose"),
+	}, nil
 }
 
 // TellRefused tells how many captures were left out for their owners' word.
 func TellRefused(env *command.Env, o *readback.Omit) {
 	if n := o.Refused(); n > 0 {
-		env.Fail(0, "%s left out: their owners said no to %s (--preferences)", plaintext.CountOf(n, "capture"), o.Purposes)
+		env.Fail(0, "%s left out: their owners said no to %s (--preferences)",
+			plaintext.CountOf(n, "capture"), o.Purposes)
 	}
 }
 
@@ -212,7 +223,8 @@ func (d Directories) Normalize(context.Context) ([]string, error) {
 func DataDirs(dirs []string) (src Directories, err error) {
 	for _, dir := range dirs {
 		if info, err := os.Stat(filepath.Join(dir, "warc")); err != nil || !info.IsDir() {
-			return src, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
+			return src, fmt.Errorf(
+				"%s has no folder warc: give the data directory of a node that stores pages", dir)
 		}
 	}
 	src.first = dirs[0]
@@ -220,8 +232,8 @@ func DataDirs(dirs []string) (src Directories, err error) {
 	return src, err
 }
 
-// OpenDataDirs opens the archives in data directories, and tells which of their files cannot be read
-// whole. code is the exit code after all others were read; nil: it is that of now.
+// OpenDataDirs opens the archives in data directories, and tells which of their files cannot be
+// read whole. code is the exit code after all others were read; nil: it is that of now.
 func OpenDataDirs(env *command.Env, dirs []string) (a *readback.Archives, code int) {
 	src, err := DataDirs(dirs)
 	if err != nil {
@@ -230,7 +242,8 @@ func OpenDataDirs(env *command.Env, dirs []string) (a *readback.Archives, code i
 	return src.Archives, Warn(env, src.Archives)
 }
 
-// Warn tells which files cannot be read whole, and returns the exit code after the others were read.
+// Warn tells which files cannot be read whole, and returns the exit code after the others were
+// read.
 func Warn(env *command.Env, a *readback.Archives) int {
 	code := command.ExitOK
 	for _, w := range a.Warnings {

@@ -10,8 +10,8 @@ import (
 	"crawlnode/settings/crawldoc"
 )
 
-// TestSettingsOf: owners are obeyed when the settings in one of the directories say so, for all of its purposes, in
-// whatever order the paths come; archives without settings say nothing.
+// TestSettingsOf: owners are obeyed when the settings in one of the directories say so, for all of
+// its purposes, in whatever order the paths come; archives without settings say nothing.
 func TestSettingsOf(t *testing.T) {
 	t.Parallel()
 	node := func(preferences, purpose string) string {
@@ -21,7 +21,8 @@ func TestSettingsOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		docs, err := crawldoc.Open(d, crawl.Settings{Scope: "host", Preferences: preferences, Purpose: purpose})
+		docs, err := crawldoc.Open(d,
+			crawl.Settings{Scope: "host", Preferences: preferences, Purpose: purpose})
 		if err == nil {
 			err = docs.Begin("0123456789abcdef")
 		}

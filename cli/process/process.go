@@ -142,7 +142,8 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			return fmt.Errorf("%s ended while it started:\n%s", n.Name, n.LastLines())
 		}
 		if !command.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("%s does not get ready: %w; its last lines:\n%s", n.Name, ctx.Err(), n.LastLines())
+			return fmt.Errorf("%s does not get ready: %w; its last lines:\n%s", n.Name, ctx.Err(),
+				n.LastLines())
 		}
 	}
 }

@@ -24,7 +24,11 @@ type Flags struct {
 }
 
 // Dial returns the client; the error is one of the key file.
-func (f *Flags) Dial(env *command.Env) (*client.Client, error) { return f.DialTo(env, f.Address(env)) }
+func (f *Flags) Dial(
+	env *command.Env,
+) (*client.Client, error) {
+	return f.DialTo(env, f.Address(env))
+}
 
 // DialTo is Dial for the node at another address.
 func (f *Flags) DialTo(env *command.Env, addr string) (*client.Client, error) {
@@ -96,7 +100,11 @@ func (f *Flags) access(env *command.Env, keyFile string) (keyfile.Access, error)
 }
 
 // Ask dials the node, lets ask use it until a signal comes, and turns an error into an exit code.
-func (f *Flags) Ask(ctx context.Context, env *command.Env, ask func(context.Context, *client.Client) error) int {
+func (f *Flags) Ask(
+	ctx context.Context,
+	env *command.Env,
+	ask func(context.Context, *client.Client) error,
+) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	c, err := f.Dial(env)
@@ -124,7 +132,8 @@ func AnswerCode(err error) int {
 	switch failed.Code {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusRequestEntityTooLarge:
 		return command.ExitUsage
-	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
+	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed,
+		http.StatusServiceUnavailable:
 		return command.ExitCluster
 	}
 	return command.ExitError

@@ -81,7 +81,8 @@ func (o *Opened) ExitCode(err error) int {
 	switch {
 	case o.Client != nil:
 		return AnswerCode(err)
-	case errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrBadQuery), errors.Is(err, crawl.ErrNoURL):
+	case errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrBadQuery),
+		errors.Is(err, crawl.ErrNoURL):
 		return command.ExitUsage
 	}
 	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {

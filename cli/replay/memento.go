@@ -29,11 +29,12 @@ func address(at time.Time, of string) string {
 }
 
 func escaped(of string) string {
-	return strings.NewReplacer("&", "%26", "+", "%2B", "$", "%24", "=", "%3D", ":", "%3A", "@", "%40").Replace(url.PathEscape(of))
+	return strings.NewReplacer("&", "%26", "+", "%2B", "$", "%24", "=", "%3D", ":", "%3A", "@",
+		"%40").Replace(url.PathEscape(of))
 }
 
-// closest is the capture that shows a URL as it was at a time: the nearest one that says something of the page; of others the
-// nearest.
+// closest is the capture that shows a URL as it was at a time: the nearest one that says something
+// of the page; of others the nearest.
 func closest(list []archive.Entry, at time.Time) *archive.Entry {
 	var best *archive.Entry
 	for i := range list {
@@ -49,24 +50,29 @@ func closest(list []archive.Entry, at time.Time) *archive.Entry {
 	return best
 }
 
-// passing reports whether an answer says nothing of the page. A 304 does: it is shown as what it stands for.
+// passing reports whether an answer says nothing of the page. A 304 does: it is shown as what it
+// stands for.
 func passing(status int) bool { return status == http.StatusTooManyRequests || status >= 500 }
 
 // mementoHeaders sets the headers of RFC 7089.
 func mementoHeaders(h http.Header, base string, e *archive.Entry, list []archive.Entry) {
 	h.Set("Memento-Datetime", e.At.UTC().Format(http.TimeFormat))
 	h.Set("Link", strings.Join(append(links(base, e.URL),
-		memento(base, &list[0], "first memento"), memento(base, &list[len(list)-1], "last memento"), memento(base, e, "memento")), ", "))
+		memento(base, &list[0], "first memento"), memento(base, &list[len(list)-1], "last memento"),
+		memento(base, e, "memento")), ", "))
 }
 
 // links are the original, its time gate and its time map.
 func links(base, of string) []string {
-	return []string{fmt.Sprintf("<%s>; rel=\"original\"", quoted(of)), fmt.Sprintf("<%s/web/%s>; rel=\"timegate\"", base, escaped(of)),
-		fmt.Sprintf("<%s/timemap/link/%s>; rel=\"timemap\"; type=\"application/link-format\"", base, escaped(of))}
+	return []string{fmt.Sprintf("<%s>; rel=\"original\"", quoted(of)),
+		fmt.Sprintf("<%s/web/%s>; rel=\"timegate\"", base, escaped(of)),
+		fmt.Sprintf("<%s/timemap/link/%s>; rel=\"timemap\"; type=\"application/link-format\"", base,
+			escaped(of))}
 }
 
 func memento(base string, e *archive.Entry, rel string) string {
-	return fmt.Sprintf("<%s%s>; rel=%q; datetime=%q", base, address(e.At, e.URL), rel, e.At.UTC().Format(http.TimeFormat))
+	return fmt.Sprintf("<%s%s>; rel=%q; datetime=%q", base, address(e.At, e.URL), rel,
+		e.At.UTC().Format(http.TimeFormat))
 }
 
 // quoted is a URL without what would end it in a Link header.

@@ -39,8 +39,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestReplayOfFiles: a folder with a file that cannot be read is shown without it, and the file is named. Files of every form are shown.
-// A page that a browser has shown to the crawl is replayed as it was shown.
+// TestReplayOfFiles: a folder with a file that cannot be read is shown without it, and the file is
+// named. Files of every form are shown. A page that a browser has shown to the crawl is replayed as
+// it was shown.
 func TestReplayOfFiles(t *testing.T) {
 	t.Parallel()
 	archived := t.TempDir()
@@ -53,9 +54,22 @@ func TestReplayOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := []byte("<title>Loading</title>shell")
-	if _, err := a.Put(t.Context(), crawl.Capture{URL: u, FetchedAt: time.Unix(1e9, 0), Status: 200, RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), Body: body, Digest: sha1.Sum(body),
-		ContentType: "text/html", ResponseHead: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
-		Resources: []crawl.Resource{{At: time.Unix(1e9, 0), ContentType: "text/html; charset=utf-8", Body: []byte("<title>Done</title>made")}}}); err != nil {
+	if _, err := a.Put(t.Context(), crawl.Capture{
+		URL:         u,
+		FetchedAt:   time.Unix(1e9, 0),
+		Status:      200,
+		RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"),
+		Body:        body,
+		Digest:      sha1.Sum(body),
+		ContentType: "text/html",
+		ResponseHead: []byte(
+			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
+		Resources: []crawl.Resource{{
+			At:          time.Unix(1e9, 0),
+			ContentType: "text/html; charset=utf-8",
+			Body:        []byte("<title>Done</title>made"),
+		}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Close(); err != nil {
@@ -95,15 +109,19 @@ func TestReplayOfFiles(t *testing.T) {
 		named string // in what is told
 		code  int
 	}{
-		"good":              {map[string][]byte{"a.warc.gz": good}, "", 0},
-		"good and noise":    {map[string][]byte{"a.warc.gz": good, "b.warc.gz": []byte("noise")}, "b.warc.gz", 0},
-		"good and empty":    {map[string][]byte{"a.warc.gz": good, "b.warc.gz": nil}, "", 0},
-		"good and cut":      {map[string][]byte{"a.warc.gz": good, "b.warc.gz": good[:answer+10]}, "b.warc.gz", 0},
-		"good and nothing":  {map[string][]byte{"a.warc": plain, "b.warc": []byte("WARC/9 what")}, "b.warc", 0},
-		"not compressed":    {map[string][]byte{"a.warc": plain}, "", 0},
-		"compressed whole":  {map[string][]byte{"a.warc.gz": whole.Bytes()}, "", 0},
-		"nothing but noise": {map[string][]byte{"b.warc.gz": []byte("noise")}, "b.warc.gz", command.ExitUsage},
-		"no files":          {nil, "no WARC files", command.ExitUsage},
+		"good": {map[string][]byte{"a.warc.gz": good}, "", 0},
+		"good and noise": {map[string][]byte{"a.warc.gz": good, "b.warc.gz": []byte("noise")},
+			"b.warc.gz", 0},
+		"good and empty": {map[string][]byte{"a.warc.gz": good, "b.warc.gz": nil}, "", 0},
+		"good and cut": {map[string][]byte{"a.warc.gz": good, "b.warc.gz": good[:answer+10]},
+			"b.warc.gz", 0},
+		"good and nothing": {map[string][]byte{"a.warc": plain, "b.warc": []byte("WARC/9 what")},
+			"b.warc", 0},
+		"not compressed":   {map[string][]byte{"a.warc": plain}, "", 0},
+		"compressed whole": {map[string][]byte{"a.warc.gz": whole.Bytes()}, "", 0},
+		"nothing but noise": {map[string][]byte{"b.warc.gz": []byte("noise")}, "b.warc.gz",
+			command.ExitUsage},
+		"no files": {nil, "no WARC files", command.ExitUsage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +136,11 @@ func TestReplayOfFiles(t *testing.T) {
 			out, errs := &lineWriter{first: make(chan string, 1)}, &lineWriter{first: make(chan string, 1)}
 			ended := make(chan int, 1)
 			go func() { // ends with ctx
-				v := Verb{Paths: []string{dir}, Listen: "127.0.0.1:0", Unpacking: command.Unpacking{MaxBody: 10 << 20}}
+				v := Verb{
+					Paths:     []string{dir},
+					Listen:    "127.0.0.1:0",
+					Unpacking: command.Unpacking{MaxBody: 10 << 20},
+				}
 				ended <- v.Run(ctx, &command.Env{Stdout: out, Stderr: errs})
 			}()
 			select {
@@ -131,7 +153,8 @@ func TestReplayOfFiles(t *testing.T) {
 				if err := resp.Body.Close(); err != nil {
 					t.Error(err)
 				}
-				if err != nil || !strings.Contains(string(shown), "made") || strings.Contains(string(shown), "shell") {
+				if err != nil || !strings.Contains(string(shown), "made") ||
+					strings.Contains(string(shown), "shell") {
 					t.Errorf("%d, %q, %v", resp.StatusCode, shown, err)
 				}
 				cancel()
@@ -143,7 +166,8 @@ func TestReplayOfFiles(t *testing.T) {
 					t.Errorf("exit code %d", code)
 				}
 			}
-			if told := errs.text.String(); (told == "") != (c.named == "") || !strings.Contains(told, c.named) {
+			if told := errs.text.String(); (told == "") != (c.named == "") ||
+				!strings.Contains(told, c.named) {
 				t.Errorf("told: %q", told)
 			}
 		})

@@ -25,9 +25,12 @@ func back(t *testing.T, path string) (urlnorm.URL, error) {
 	return asked(rest, r)
 }
 
-// FuzzAddress: the address of every URL leads back to it, and needs no escape in HTML, CSS and headers.
+// FuzzAddress: the address of every URL leads back to it, and needs no escape in HTML, CSS and
+// headers.
 func FuzzAddress(f *testing.F) {
-	for _, s := range []string{"http://a.test/", "http://a.test/a?b=1&c='x'(y)", "https://a.test:8/%2F//..;a,b", "http://[::1]/%E3%83%84?%26#f", "http://a.test/a+b?c+d=$e", "http://a.test/http://b.test/"} {
+	for _, s := range []string{"http://a.test/", "http://a.test/a?b=1&c='x'(y)",
+		"https://a.test:8/%2F//..;a,b", "http://[::1]/%E3%83%84?%26#f", "http://a.test/a+b?c+d=$e",
+		"http://a.test/http://b.test/"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -49,7 +52,10 @@ func FuzzAddress(f *testing.F) {
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		"/web/2026/http://a.test/b?c=d": "http://a.test/b?c=d", "/web/2026/http:/a.test/b": "http://a.test/b", "/web/2026/https:/a.test/": "https://a.test/", "/web/2026/a.test": "http://a.test/",
+		"/web/2026/http://a.test/b?c=d":              "http://a.test/b?c=d",
+		"/web/2026/http:/a.test/b":                   "http://a.test/b",
+		"/web/2026/https:/a.test/":                   "https://a.test/",
+		"/web/2026/a.test":                           "http://a.test/",
 		"/web/2026/http%3A%2F%2Fa.test%2F%3Fx%253Dy": "http://a.test/?x%3Dy",
 	} {
 		if got, err := back(t, path); err != nil || got.String() != want {
@@ -59,7 +65,15 @@ func TestAsked(t *testing.T) {
 	if _, err := back(t, "/web/2026/"+url.PathEscape("http://")); err == nil {
 		t.Error("no URL was taken")
 	}
-	for s, want := range map[string]string{"2026": "20260101000000", "202603": "20260301000000", "20260304050607": "20260304050607", "202": "", "20261301": "", "2026x": "", "202603040506071": ""} {
+	for s, want := range map[string]string{
+		"2026":            "20260101000000",
+		"202603":          "20260301000000",
+		"20260304050607":  "20260304050607",
+		"202":             "",
+		"20261301":        "",
+		"2026x":           "",
+		"202603040506071": "",
+	} {
 		at, ok := parseStamp(s)
 		if ok != (want != "") || ok && at.Format(stamp) != want {
 			t.Errorf("%s: %v, %v", s, at, ok)
@@ -74,8 +88,17 @@ func TestClosest(t *testing.T) {
 		v, _ := parseStamp(s)
 		return v
 	}
-	list := []archive.Entry{{At: at("2020"), Status: 200}, {At: at("2022"), Status: 503}, {At: at("2024"), Status: 404}, {At: at("2025"), Status: 304}}
-	for when, want := range map[string]int{"2001": 0, "2020": 0, "20211": 0, "202202": 2, "2023": 2, "202412": 3, "2040": 3} {
+	list := []archive.Entry{{At: at("2020"), Status: 200}, {At: at("2022"), Status: 503},
+		{At: at("2024"), Status: 404}, {At: at("2025"), Status: 304}}
+	for when, want := range map[string]int{
+		"2001":   0,
+		"2020":   0,
+		"20211":  0,
+		"202202": 2,
+		"2023":   2,
+		"202412": 3,
+		"2040":   3,
+	} {
 		if got := closest(list, at(when)); got != &list[want] {
 			t.Errorf("%s: %v", when, got.At)
 		}
@@ -90,7 +113,8 @@ func crawled(t *testing.T, urls []string) folders {
 	t.Helper()
 	dirs := []string{t.TempDir(), t.TempDir()}
 	for n, dir := range dirs {
-		a, err := archive.Open(dir, archive.Options{Node: "0123456789abcdef", Name: "n" + strconv.Itoa(n)})
+		a, err := archive.Open(dir,
+			archive.Options{Node: "0123456789abcdef", Name: "n" + strconv.Itoa(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,15 +138,18 @@ func crawled(t *testing.T, urls []string) folders {
 	return folders{&readback.Archives{Folders: dirs}}
 }
 
-// TestExactURLWins: URLs that share a key are pages of their own; only what was not archived is shown
-// as another URL with its key.
+// TestExactURLWins: URLs that share a key are pages of their own; only what was not archived is
+// shown as another URL with its key.
 func TestExactURLWins(t *testing.T) {
 	t.Parallel()
 	urls := []string{
 		"http://a.test/CASE", "http://a.test/case", "http://a.test/?a=1&b=2", "http://a.test/?b=2&a=1",
-		"http://a.test/x/", "http://a.test/x", "http://a.test//x", "http://a.test/%7Ey", "http://a.test/~y",
-		"http://www.a.test/x", "https://a.test/case", "http://127.0.0.1:8500/CASE", "http://127.0.0.1:8500/case",
-		"http://a.test/?u=https%3A%2F%2Fb.test%2F", "http://a.test/?u=https://b.test/", "https://s.test/Only",
+		"http://a.test/x/", "http://a.test/x", "http://a.test//x", "http://a.test/%7Ey",
+		"http://a.test/~y",
+		"http://www.a.test/x", "https://a.test/case", "http://127.0.0.1:8500/CASE",
+		"http://127.0.0.1:8500/case",
+		"http://a.test/?u=https%3A%2F%2Fb.test%2F", "http://a.test/?u=https://b.test/",
+		"https://s.test/Only",
 		"http://[::1]/A", "http://[::1]/a", "http://a.test/p?", "http://a.test/p",
 	}
 	s := newServer(crawled(t, urls), readback.MaxContent)
@@ -149,7 +176,8 @@ func TestExactURLWins(t *testing.T) {
 		"http://a.test/P/": "http://a.test/p", "http://127.0.0.1:8500/cAsE": "http://127.0.0.1:8500/case",
 	} {
 		code, body := get(url)
-		if code != http.StatusOK || archive.Key(body) != archive.Key(want) || url == "http://s.test/Only" && body != want {
+		if code != http.StatusOK || archive.Key(body) != archive.Key(want) ||
+			url == "http://s.test/Only" && body != want {
 			t.Errorf("%s shows %d %.100s, not %s", url, code, body, want)
 		}
 	}
@@ -158,7 +186,8 @@ func TestExactURLWins(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesOut: captures whose owner said no to a purpose are not shown, and the others of the URL are.
+// TestReplayLeavesOut: captures whose owner said no to a purpose are not shown, and the others of
+// the URL are.
 func TestReplayLeavesOut(t *testing.T) {
 	t.Parallel()
 	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
@@ -170,10 +199,13 @@ func TestReplayLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for purposes, want := range map[preferences.Purposes]int{
-		0: 3, preferences.PurposesOf(preferences.AITrain): 2, preferences.PurposesOf(preferences.Search): 2,
-		preferences.PurposesOf(preferences.AITrain, preferences.Search): 1, preferences.PurposesOf(preferences.Archive): 3,
+		0: 3, preferences.PurposesOf(preferences.AITrain): 2,
+		preferences.PurposesOf(preferences.Search): 2,
+		preferences.PurposesOf(preferences.AITrain,
+			preferences.Search): 1, preferences.PurposesOf(preferences.Archive): 3,
 	} {
-		list, err := without{all, &readback.Omit{Purposes: purposes, Now: time.Now()}}.captures(t.Context(), u)
+		list, err := without{all, &readback.Omit{Purposes: purposes, Now: time.Now()}}.captures(
+			t.Context(), u)
 		if err != nil || len(list) != want {
 			t.Errorf("%s: %d captures, %v; want %d", purposes, len(list), err, want)
 		}

@@ -13,13 +13,22 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// sealed makes of the content of a capture, with its Content-Type, what is sent, and its type. Nothing that a browser reads as a document is
-// sent as it was stored, and the type is one that all browsers read alike: an archived page must not
-// have them connect to anybody but this server, and no policy stops what hints to connect ask for.
-func sealed(r *http.Request, page *readback.Page, content []byte, header string, u urlnorm.URL, target rewrite.Target) (sent []byte, kind string) {
+// sealed makes of the content of a capture, with its Content-Type, what is sent, and its type.
+// Nothing that a browser reads as a document is sent as it was stored, and the type is one that all
+// browsers read alike: an archived page must not have them connect to anybody but this server, and
+// no policy stops what hints to connect ask for.
+func sealed(
+	r *http.Request,
+	page *readback.Page,
+	content []byte,
+	header string,
+	u urlnorm.URL,
+	target rewrite.Target,
+) (sent []byte, kind string) {
 	media, label := mediaOf(header, page.MediaType())
 	switch {
-	case page.IsHTML() || page.Shown != nil || media == "text/html" || media == "application/xhtml+xml":
+	case page.IsHTML() || page.Shown != nil || media == "text/html" ||
+		media == "application/xhtml+xml":
 		if media != "application/xhtml+xml" && !strings.HasPrefix(strings.ToLower(header), "text/html") {
 			header = page.MediaType()
 		}
@@ -42,8 +51,8 @@ func sealed(r *http.Request, page *readback.Page, content []byte, header string,
 }
 
 // mediaOf is the media type of a Content-Type header, in lower case and without parameters, and the
-// name of its encoding, if browsers know it. Where the header is not well formed, the type is the one that the
-// crawl found.
+// name of its encoding, if browsers know it. Where the header is not well formed, the type is the
+// one that the crawl found.
 func mediaOf(header, found string) (media, label string) {
 	media, params, err := mime.ParseMediaType(header)
 	if err != nil || !strings.Contains(media, "/") || strings.ContainsAny(media, ", ") {
@@ -58,7 +67,8 @@ func mediaOf(header, found string) (media, label string) {
 
 // isXML reports whether browsers show a type as XML.
 func isXML(media string) bool {
-	return strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "/xml") || strings.HasSuffix(media, "xsl")
+	return strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "/xml") ||
+		strings.HasSuffix(media, "xsl")
 }
 
 // isDocument reports whether a browser asks for a document, in a window or a frame, or does not say

@@ -20,9 +20,11 @@ import (
 
 // policy is the content policy of a replayed page, policyOfOurs that of the pages of this server.
 const (
-	policy = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline' data:; font-src 'self' data:; media-src 'self' data:; frame-src 'self'; " +
+	policy = "sandbox; default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline' " +
+		"data:; font-src 'self' data:; media-src 'self' data:; frame-src 'self'; " +
 		"base-uri 'none'; form-action 'none'"
-	policyOfOurs = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+	policyOfOurs = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; " +
+		"base-uri 'none'; frame-ancestors 'self'"
 )
 
 // server serves archived pages.
@@ -59,7 +61,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Content-Security-Policy", policyOfOurs)
 	if !ownHost(r.Host) {
-		s.say(w, http.StatusForbidden, "This address has a name that anybody could own: use 127.0.0.1 or localhost.")
+		s.say(w, http.StatusForbidden,
+			"This address has a name that anybody could own: use 127.0.0.1 or localhost.")
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -78,7 +81,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/timemap/link/"):
 		s.timeMap(w, r, strings.TrimPrefix(path, "/timemap/link/"))
 	default:
-		s.say(w, http.StatusNotFound, "There is nothing at this address. Archived pages are at /web/TIME/URL.")
+		s.say(w, http.StatusNotFound,
+			"There is nothing at this address. Archived pages are at /web/TIME/URL.")
 	}
 }
 
@@ -100,13 +104,19 @@ func (s *server) say(w http.ResponseWriter, code int, text string) {
 func (s *server) write(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>Archive</title>"+ // the client has gone
-		"<style>body{font:1rem/1.5 sans-serif;margin:2rem auto;max-width:40rem;padding:0 1rem}input{width:100%%;box-sizing:border-box;font:inherit;padding:.4rem}"+
-		"table{border-collapse:collapse;width:100%%}th,td{text-align:left;padding:.2rem .6rem .2rem 0}td:first-child{min-width:4.5rem}td:first-child,li,p{overflow-wrap:anywhere}</style>"+
-		"<h1>Archive</h1><form action=/ method=get><label>URL <input name=url type=text autofocus></label> <button>Show</button></form>%s", body)
+	// the client has gone
+	_, _ = fmt.Fprintf(w, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "+
+		"content=\"width=device-width\"><title>Archive</title>"+
+		"<style>body{font:1rem/1.5 sans-serif;margin:2rem auto;max-width:40rem;padding:0 "+
+		"1rem}input{width:100%%;box-sizing:border-box;font:inherit;padding:.4rem}"+
+		"table{border-collapse:collapse;width:100%%}th,td{text-align:left;padding:.2rem .6rem .2rem "+
+		"0}td:first-child{min-width:4.5rem}td:first-child,li,p{overflow-wrap:anywhere}</style>"+
+		"<h1>Archive</h1><form action=/ method=get><label>URL <input name=url type=text "+
+		"autofocus></label> <button>Show</button></form>%s", body)
 }
 
-// asked reads a URL out of an escaped path, and the query that belongs to it when it was not escaped.
+// asked reads a URL out of an escaped path, and the query that belongs to it when it was not
+// escaped.
 func asked(rest string, r *http.Request) (urlnorm.URL, error) {
 	text, err := url.PathUnescape(rest)
 	if err != nil {
@@ -140,7 +150,11 @@ func (s *server) timeMap(w http.ResponseWriter, r *http.Request, rest string) {
 }
 
 // find lists the captures of the URL that is asked for. When there are none it has answered.
-func (s *server) find(w http.ResponseWriter, r *http.Request, rest string) (u urlnorm.URL, list []archive.Entry, ok bool) {
+func (s *server) find(
+	w http.ResponseWriter,
+	r *http.Request,
+	rest string,
+) (u urlnorm.URL, list []archive.Entry, ok bool) {
 	u, err := asked(rest, r)
 	if err != nil {
 		s.say(w, http.StatusBadRequest, "This is no URL of the web: "+err.Error())
@@ -189,7 +203,8 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 	case <-r.Context().Done():
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout)) // a recorder in a test has none
+	// a recorder in a test has none
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendTimeout))
 	record, err := s.src.Record(r.Context(), e.Ref)
 	var page *readback.Page
 	if err == nil {
@@ -204,7 +219,12 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, rest string) {
 }
 
 // show sends a capture.
-func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, page *readback.Page) {
+func (s *server) show(
+	w http.ResponseWriter,
+	r *http.Request,
+	e *archive.Entry,
+	page *readback.Page,
+) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Access-Control-Allow-Origin", "*") // a sandboxed page asks for its fonts as a stranger
@@ -214,7 +234,8 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 		return
 	}
 	if status := page.Record.Status; status >= 300 && status < 400 {
-		if to, err := u.ResolveBytes(page.Header("Location")); err == nil && page.Header("Location") != "" {
+		if to, err := u.ResolveBytes(page.Header("Location")); err == nil &&
+			page.Header("Location") != "" {
 			http.Redirect(w, r, address(e.At, to.String()), status)
 			return
 		}
@@ -224,7 +245,8 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, e *archive.Entry, 
 		s.say(w, http.StatusBadGateway, "The content could not be unpacked: "+err.Error())
 		return
 	}
-	content, kind := sealed(r, page, content, contentType, u, func(to urlnorm.URL) (string, bool) { return address(e.At, to.String()), true })
+	content, kind := sealed(r, page, content, contentType, u,
+		func(to urlnorm.URL) (string, bool) { return address(e.At, to.String()), true })
 	h.Set("Content-Type", kind)
 	status := page.Record.Status
 	if status < 200 || status > 599 || status == http.StatusNotModified {

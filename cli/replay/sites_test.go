@@ -51,7 +51,8 @@ func collectionOf(t *testing.T, dir, file string) {
 		}
 		add("archive/"+filepath.Base(path), b)
 	}
-	add("pages/pages.jsonl", []byte(`{"url":"http://a.test/start?x=<y>","title":"<b>T</b>","seed":true}`+"\n"))
+	add("pages/pages.jsonl",
+		[]byte(`{"url":"http://a.test/start?x=<y>","title":"<b>T</b>","seed":true}`+"\n"))
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func collectionOf(t *testing.T, dir, file string) {
 // captures.
 func TestFrontPage(t *testing.T) {
 	t.Parallel()
-	src := crawled(t, []string{"http://a.test/", "http://b.test:8080/deep/page?q=1", "http://a.test/long/way", "http://b.test:8080/deep"})
+	src := crawled(t, []string{"http://a.test/", "http://b.test:8080/deep/page?q=1",
+		"http://a.test/long/way", "http://b.test:8080/deep"})
 	folder := t.TempDir()
 	first, second := src.Folders[0], src.Folders[1]
 	collectionOf(t, second, filepath.Join(folder, "second.WACZ"))
@@ -91,18 +93,21 @@ func TestFrontPage(t *testing.T) {
 		page := get("/").Body.String()
 		for _, want := range []string{
 			">a.test</a><td>0<td>2<td>2026-01-02 03:04:00<td>2026-01-02 03:04:02",
-			">b.test:8080</a><td>0<td>2<td>2026-01-02 03:04:01<td>2026-01-02 03:04:03", "&lt;b&gt;T&lt;/b&gt;",
+			">b.test:8080</a><td>0<td>2<td>2026-01-02 03:04:01<td>2026-01-02 03:04:03",
+			"&lt;b&gt;T&lt;/b&gt;",
 		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the front page lacks %s: %s", name, want, page)
 			}
 		}
-		links := regexp.MustCompile(`<td><a href="([^"]*)"|<tr><td><a href="([^"]*)">`).FindAllStringSubmatch(page, -1)
+		links := regexp.MustCompile(
+			`<td><a href="([^"]*)"|<tr><td><a href="([^"]*)">`).FindAllStringSubmatch(page, -1)
 		if len(links) != 2 {
 			t.Errorf("%s: %d links", name, len(links))
 		}
 		for i, want := range []string{"http://a.test/", "http://b.test:8080/deep"} {
-			if w := get(links[i][1] + links[i][2]); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			if w := get(links[i][1] + links[i][2]); w.Code != http.StatusOK ||
+				!strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s: %s gives %d %s", name, links[i], w.Code, w.Body)
 			}
 		}
@@ -124,7 +129,8 @@ func TestFrontPageOfMany(t *testing.T) {
 	s.sites.Store(found)
 	s.starts = []wacz.Page{{URL: "javascript:alert(1)", Title: "\"><script>"}}
 	page := s.frontPage()
-	if strings.Count(page, "<tr><td>") != shownSites || !strings.Contains(page, "There are more sites") {
+	if strings.Count(page, "<tr><td>") != shownSites ||
+		!strings.Contains(page, "There are more sites") {
 		t.Error(page)
 	}
 	for _, bad := range []string{"<i>", "<script>", "href=\"javascript"} {
@@ -133,7 +139,8 @@ func TestFrontPageOfMany(t *testing.T) {
 		}
 	}
 	s.sites.Store(&sites{err: os.ErrInvalid})
-	if page := s.frontPage(); !strings.Contains(page, "The list is not whole: invalid argument") || !strings.Contains(page, "Nothing is archived here") {
+	if page := s.frontPage(); !strings.Contains(page, "The list is not whole: invalid argument") ||
+		!strings.Contains(page, "Nothing is archived here") {
 		t.Error(page)
 	}
 }
@@ -170,18 +177,23 @@ func TestCountSites(t *testing.T) {
 	got := countSites(t.Context(), listed{entries: []archive.Entry{
 		entry("https://a.test/", 3, 200, "text/html"), entry("https://a.test/", 5, 200, "text/html"),
 		entry("https://a.test/", 7, 500, "text/html"), entry("https://a.test/b/", 4, 200, "text/html"),
-		entry("https://a.test/x.png", 1, 200, "image/png"), entry("https://a.test/gone", 9, 404, "text/html"),
-		entry("http://a.test/", 2, 301, "text/html"), entry("https://b.test:8443/f.pdf", 1, 200, "application/pdf"),
-		entry("https://b.test:8443/longer.pdf", 1, 200, "application/pdf"), entry("https://c.test/", 1, 404, "text/html"),
+		entry("https://a.test/x.png", 1, 200, "image/png"),
+		entry("https://a.test/gone", 9, 404, "text/html"),
+		entry("http://a.test/", 2, 301, "text/html"),
+		entry("https://b.test:8443/f.pdf", 1, 200, "application/pdf"),
+		entry("https://b.test:8443/longer.pdf", 1, 200, "application/pdf"),
+		entry("https://c.test/", 1, 404, "text/html"),
 	}}, &siteCounter{hosts: map[string]*site{}})
 	if got.err != nil || got.counted != 10 || got.more {
 		t.Fatalf("%+v", got)
 	}
 	var text []string
 	for _, s := range got.list {
-		text = append(text, fmt.Sprint(s.host, " ", s.pages, " ", s.captures, " ", s.first.Day(), "-", s.last.Day(), " ", s.start.URL, " ", s.start.At.Day()))
+		text = append(text, fmt.Sprint(s.host, " ", s.pages, " ", s.captures, " ", s.first.Day(), "-",
+			s.last.Day(), " ", s.start.URL, " ", s.start.At.Day()))
 	}
-	want := "a.test 2 7 1-9 https://a.test/ 5|b.test:8443 0 2 1-1 https://b.test:8443/f.pdf 1|c.test 0 1 1-1  1"
+	want := "a.test 2 7 1-9 https://a.test/ 5|b.test:8443 0 2 1-1 https://b.test:8443/f.pdf " +
+		"1|c.test 0 1 1-1  1"
 	if s := strings.Join(text, "|"); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}

@@ -44,7 +44,8 @@ type without struct {
 
 func (x without) captures(ctx context.Context, u urlnorm.URL) ([]archive.Entry, error) {
 	list, err := x.source.captures(ctx, u)
-	return slices.DeleteFunc(list, func(e archive.Entry) bool { return x.omit.Capture(e.URL, e.Preferences) }), err
+	return slices.DeleteFunc(list,
+		func(e archive.Entry) bool { return x.omit.Capture(e.URL, e.Preferences) }), err
 }
 
 // WriteIndex implements source.
@@ -70,7 +71,13 @@ func (c cluster) captures(ctx context.Context, u urlnorm.URL) (list []archive.En
 			return nil, err
 		}
 		for _, k := range report.Captures {
-			e := archive.Entry{URL: report.URL, At: k.At, Status: k.Status, Revisit: k.Revisit, Ref: crawl.ArchiveRef{File: k.File, Offset: k.Offset, Length: k.Length}}
+			e := archive.Entry{
+				URL:     report.URL,
+				At:      k.At,
+				Status:  k.Status,
+				Revisit: k.Revisit,
+				Ref:     crawl.ArchiveRef{File: k.File, Offset: k.Offset, Length: k.Length},
+			}
 			if k.Preferences != nil {
 				e.Preferences = *k.Preferences
 			}

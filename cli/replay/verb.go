@@ -47,7 +47,8 @@ they are shown. It serves until it is interrupted.`
 func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	host, _, err := net.SplitHostPort(v.Listen)
 	if ip, ipErr := netip.ParseAddr(host); err != nil || ipErr != nil || !ip.IsLoopback() {
-		return env.Fail(command.ExitUsage, "--listen: %s must be an address on loopback with a port, such as 127.0.0.1:27299: whoever can reach it reads the archive", v.Listen)
+		return env.Fail(command.ExitUsage, "--listen: %s must be an address on loopback with a port, "+
+			"such as 127.0.0.1:27299: whoever can reach it reads the archive", v.Listen)
 	}
 	if len(v.Paths) > 0 && v.Addr != "" {
 		return env.Fail(command.ExitUsage,

@@ -32,7 +32,8 @@ type IndexVerb struct {
 
 // Help gives the examples of the verb.
 func (*IndexVerb) Help() string {
-	return command.Examples("crawlnode index crawl.warc.gz", "crawlnode index crawl-00.warc.gz crawl-01.warc.gz --data-dir my-index && crawlnode search --data-dir my-index badger") + `
+	return command.Examples("crawlnode index crawl.warc.gz", "crawlnode index crawl-00.warc.gz "+
+		"crawl-01.warc.gz --data-dir my-index && crawlnode search --data-dir my-index badger") + `
 
 HTML pages that were delivered are indexed, of a URL the newest capture; the same
 file again changes nothing. Pages that ask not to be indexed are left out, and
@@ -61,7 +62,9 @@ func (v *IndexVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	defer dir.Close()
 	if dir.Has("frontier") {
-		return env.Fail(command.ExitUsage, "--data-dir: %s is the data directory of a node, which keeps its own index: name another folder", v.DataDir)
+		return env.Fail(command.ExitUsage,
+			"--data-dir: %s is the data directory of a node, which keeps its own index: name another folder",
+			v.DataDir)
 	}
 	x, _, err := index.Open(filepath.Join(v.DataDir, "index"), index.Options{})
 	if err != nil {
@@ -184,9 +187,18 @@ func (b *builder) documentOf(p *readback.Page, u urlnorm.URL) (d index.Document,
 		return d, false
 	}
 	t.Shorten()
-	return index.Document{URL: u.String(), Host: u.Host(), Title: t.Title, Headings: strings.Join(t.Headings, "\n"), Text: t.Text, Description: t.Description,
-		Language: t.Language, Cut: t.Truncated, Fingerprint: p.Fingerprint(document),
-		Offset: p.Record.Offset}, true
+	return index.Document{
+		URL:         u.String(),
+		Host:        u.Host(),
+		Title:       t.Title,
+		Headings:    strings.Join(t.Headings, "\n"),
+		Text:        t.Text,
+		Description: t.Description,
+		Language:    t.Language,
+		Cut:         t.Truncated,
+		Fingerprint: p.Fingerprint(document),
+		Offset:      p.Record.Offset,
+	}, true
 }
 
 // Offline asks the index in a data directory that no process uses.
@@ -201,7 +213,8 @@ func Offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.Searc
 		return nil, err
 	}
 	began := time.Now()
-	page, err := index.Search(ctx, x, index.Request{Text: q.Query, Page: q.Page, Size: q.Size, Now: began})
+	page, err := index.Search(ctx, x,
+		index.Request{Text: q.Query, Page: q.Page, Size: q.Size, Now: began})
 	if err = errors.Join(err, x.Close()); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ type Verb struct {
 
 // Help gives the examples of the verb and says how to ask.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode search badger compaction", `crawlnode search '"value log" host:docs.example.org' -n 20 -o json`) + `
+	return command.Examples("crawlnode search badger compaction",
+		`crawlnode search '"value log" host:docs.example.org' -n 20 -o json`) + `
 
 Any node answers for all. The crawl needs --index on. Words must all occur;
 "a phrase" as it stands, -word not. title: host: site: lang: filetype: before:
@@ -97,7 +98,8 @@ func write(w io.Writer, r *crawl.SearchReport, before int) error {
 	var b strings.Builder
 	for i := range r.Results {
 		h := &r.Results[i]
-		fmt.Fprintf(&b, "%d. %s\n   %s\n", before+i+1, plaintext.Escape(h.Title), plaintext.Escape(h.Link))
+		fmt.Fprintf(&b, "%d. %s\n   %s\n", before+i+1, plaintext.Escape(h.Title),
+			plaintext.Escape(h.Link))
 		if h.Snippet != "" {
 			fmt.Fprintf(&b, "   %s\n", plaintext.Escape(strings.Join(strings.Fields(h.Snippet), " ")))
 		}

@@ -23,7 +23,8 @@ func Complaint(seeds []Entry, bad crawl.SeedError) string {
 	if mistake := mistakenFor(bad.Input); mistake != "" {
 		why = mistake
 	}
-	return fmt.Sprintf("%s: %q: %s", plaintext.Escape(place), bad.Input, plaintext.Escape(shorter(why, bad.Input)))
+	return fmt.Sprintf("%s: %q: %s", plaintext.Escape(place), bad.Input,
+		plaintext.Escape(shorter(why, bad.Input)))
 }
 
 // Complain prints the bad seeds of a report.
@@ -49,12 +50,14 @@ func shorter(why, input string) string {
 
 // withoutScheme matches what stands for a web server without a scheme: a name with a dot, an
 // address or localhost, and perhaps a port and a path.
-var withoutScheme = regexp.MustCompile(`^(localhost|[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+)(:[0-9]+)?(/|$)`)
+var withoutScheme = regexp.MustCompile(
+	`^(localhost|[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+)(:[0-9]+)?(/|$)`)
 
 // What people give in place of a URL: a port that is a word; a mail address. The node says of a
 // URL that it is mistyped.
 var (
-	wrongPort   = regexp.MustCompile(`^(?:https?://)?[0-9A-Za-z.-]+\.[0-9A-Za-z-]+:([^0-9/][^/]*)(?:/|$)`)
+	wrongPort = regexp.MustCompile(
+		`^(?:https?://)?[0-9A-Za-z.-]+\.[0-9A-Za-z-]+:([^0-9/][^/]*)(?:/|$)`)
 	mailAddress = regexp.MustCompile(`^[^@/:]+@[^@/:]+$`)
 )
 
@@ -68,13 +71,15 @@ func mistakenFor(input string) string {
 		return ""
 	}
 	if mailAddress.MatchString(input) {
-		return "it is a mail address: give URLs such as https://example.org/, and the address with --contact"
+		return "it is a mail address: give URLs such as https://example.org/, " +
+			"and the address with --contact"
 	}
 	if info, err := os.Stat(input); err == nil {
 		if info.IsDir() {
 			return "it is a directory, not a URL: give URLs such as https://example.org/"
 		}
-		return "it is a file, not a URL: to read URLs from it give it as a list, crawl --seeds FILE or seeds add -f FILE"
+		return "it is a file, not a URL: to read URLs from it give it as a list, " +
+			"crawl --seeds FILE or seeds add -f FILE"
 	}
 	if LacksScheme(input) {
 		return "it has no scheme: write https://" + input + ", or http://" + input

@@ -77,17 +77,21 @@ func TestFromIndexes(t *testing.T) {
 		env := &command.Env{Stderr: &errout, Stdin: strings.NewReader(cdxj("http://i.test/", "200", "-"))}
 		bad := env.Errors()
 		var got []string
-		counts, err := FromIndexes(t.Context(), env, tc.files, statusSet(t, tc.status), bad, func(seeds []Entry) error {
-			for i, s := range seeds {
-				if s.Line != i+1 {
-					t.Errorf("seed %d has line %d", i, s.Line)
+		counts, err := FromIndexes(t.Context(), env, tc.files, statusSet(t, tc.status), bad,
+			func(seeds []Entry) error {
+				for i, s := range seeds {
+					if s.Line != i+1 {
+						t.Errorf("seed %d has line %d", i, s.Line)
+					}
+					got = append(got,
+						strings.TrimPrefix(s.URL, "http://")[:1]+s.Place[strings.LastIndex(s.Place, ":"):])
 				}
-				got = append(got, strings.TrimPrefix(s.URL, "http://")[:1]+s.Place[strings.LastIndex(s.Place, ":"):])
-			}
-			return nil
-		})
-		if err != nil || strings.Join(got, " ") != tc.want || counts != tc.counts || bad.Count() != tc.bad {
-			t.Errorf("%s of %v: %v, %+v, %d bad, %v; want %s, %+v, %d bad", tc.status, tc.files, got, counts, bad.Count(), err, tc.want, tc.counts, tc.bad)
+				return nil
+			})
+		if err != nil || strings.Join(got, " ") != tc.want || counts != tc.counts ||
+			bad.Count() != tc.bad {
+			t.Errorf("%s of %v: %v, %+v, %d bad, %v; want %s, %+v, %d bad", tc.status, tc.files, got, counts,
+				bad.Count(), err, tc.want, tc.counts, tc.bad)
 		}
 		if tc.bad > 0 && !strings.Contains(errout.String(), plain+":5: it has 3 of the 6 fields") {
 			t.Errorf("%q does not name the bad line", errout.String())
@@ -107,21 +111,24 @@ func TestLongIndex(t *testing.T) {
 	var errout bytes.Buffer
 	env := &command.Env{Stderr: &errout, Stdin: strings.NewReader(text.String())}
 	bad, batches, last := env.Errors(), []int{}, ""
-	counts, err := FromIndexes(t.Context(), env, []string{"-"}, statusSet(t, "200"), bad, func(seeds []Entry) error {
-		batches = append(batches, len(seeds))
-		for _, s := range seeds {
-			if s.URL == last {
-				t.Errorf("%s comes twice", last)
+	counts, err := FromIndexes(t.Context(), env, []string{"-"}, statusSet(t, "200"), bad,
+		func(seeds []Entry) error {
+			batches = append(batches, len(seeds))
+			for _, s := range seeds {
+				if s.URL == last {
+					t.Errorf("%s comes twice", last)
+				}
+				last = s.URL
 			}
-			last = s.URL
-		}
-		return nil
-	})
+			return nil
+		})
 	bad.End()
-	if err != nil || counts != (IndexCounts{5000, 0, 2500}) || fmt.Sprint(batches) != "[1000 1000 500]" || bad.Count() != 2100 {
+	if err != nil || counts != (IndexCounts{5000, 0, 2500}) ||
+		fmt.Sprint(batches) != "[1000 1000 500]" || bad.Count() != 2100 {
 		t.Errorf("%+v in %v, %d bad, %v", counts, batches, bad.Count(), err)
 	}
-	if lines := strings.Count(errout.String(), "\n"); lines != command.MostErrors+1 || !strings.Contains(errout.String(), "and 2,090 more") {
+	if lines := strings.Count(errout.String(), "\n"); lines != command.MostErrors+1 ||
+		!strings.Contains(errout.String(), "and 2,090 more") {
 		t.Errorf("%d lines: %s", lines, errout.String())
 	}
 }
@@ -141,17 +148,22 @@ func TestIndexEnds(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"add fails":   {t.Context(), []string{"-"}, strings.NewReader(cdxj("http://a.test/", "200", "-")), refused, ""},
-		"a signal":    {over, []string{"-"}, never, ErrSignalled, ""},
-		"no file":     {t.Context(), []string{"/nonexistent/x.cdxj"}, nil, os.ErrNotExist, "/nonexistent/x.cdxj"},
+		"add fails": {t.Context(), []string{"-"}, strings.NewReader(cdxj("http://a.test/", "200", "-")),
+			refused, ""},
+		"a signal": {over, []string{"-"}, never, ErrSignalled, ""},
+		"no file": {t.Context(), []string{"/nonexistent/x.cdxj"}, nil, os.ErrNotExist,
+			"/nonexistent/x.cdxj"},
 		"a folder":    {t.Context(), []string{t.TempDir()}, nil, nil, "is a folder"},
 		"stdin twice": {t.Context(), []string{"-", "-"}, strings.NewReader(""), nil, "stands twice"},
-		"cut gzip":    {t.Context(), []string{"-"}, strings.NewReader("\x1f\x8b\x08"), nil, "standard input: it begins as gzip does"},
+		"cut gzip": {t.Context(), []string{"-"}, strings.NewReader("\x1f\x8b\x08"), nil,
+			"standard input: it begins as gzip does"},
 	} {
 		var errout bytes.Buffer
 		env := &command.Env{Stderr: &errout, Stdin: tc.in}
-		_, err := FromIndexes(tc.ctx, env, tc.files, statusSet(t, "200"), env.Errors(), func([]Entry) error { return refused })
-		if err == nil || tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
+		_, err := FromIndexes(tc.ctx, env, tc.files, statusSet(t, "200"), env.Errors(),
+			func([]Entry) error { return refused })
+		if err == nil || tc.want != nil && !errors.Is(err, tc.want) ||
+			!strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, want %v %s", name, err, tc.want, tc.says)
 		}
 	}

@@ -57,7 +57,11 @@ var ErrSignalled = errors.New("stopped by a signal before all of them were read;
 
 // ReadUnless is Read, given up when a value comes from stop: standard input
 // may be a person, or a pipe that no program writes to.
-func ReadUnless[T any](stop <-chan T, env *command.Env, urls, files []string) (seeds []Entry, err error) {
+func ReadUnless[T any](
+	stop <-chan T,
+	env *command.Env,
+	urls, files []string,
+) (seeds []Entry, err error) {
 	if len(files) == 0 {
 		return Read(env, urls, nil)
 	}

@@ -15,7 +15,8 @@ import (
 func TestValid(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seeds.txt")
-	if err := os.WriteFile(file, []byte("# mine\nftp://a.test/\nhttp://b.test/\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("# mine\nftp://a.test/\nhttp://b.test/\n"), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	var errout bytes.Buffer
@@ -33,15 +34,18 @@ func TestValid(t *testing.T) {
 		}
 		got = append(got, s.Place+" "+s.URL)
 	}
-	if want := " https://d.test|" + file + ":3 http://b.test/|standard input:1 https://c.test:81/x"; strings.Join(got, "|") != want {
+	if want := " https://d.test|" + file +
+		":3 http://b.test/|standard input:1 https://c.test:81/x"; strings.Join(got, "|") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, want := range []string{"seed: \"" + file + "\": it is a file, not a URL", `seed: "e": it is not a URL`, file + `:2: "ftp://a.test/": not an http or https URL`} {
+	for _, want := range []string{"seed: \"" + file + "\": it is a file, not a URL",
+		`seed: "e": it is not a URL`, file + `:2: "ftp://a.test/": not an http or https URL`} {
 		if !strings.Contains(errout.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, errout.String())
 		}
 	}
-	if got := Complaint(valid, crawl.SeedError{Line: 2, Input: "x", Error: "why\x1b"}); got != file+`:3: "x": why\x1b` {
+	if got := Complaint(valid, crawl.SeedError{Line: 2, Input: "x", Error: "why\x1b"}); got != file+
+		`:3: "x": why\x1b` {
 		t.Errorf("%q", got)
 	}
 }

@@ -39,7 +39,8 @@ type state struct {
 func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.Time) state {
 	s := judge(url, r, h, begun, now)
 	if bare := withoutWWW(url, r); bare != "" && s.cause != "" && !s.fetched {
-		s.cause += fmt.Sprintf("; --normalize www has %s asked in place of www.%s: leave that rule out, and give a new --data-dir, when the site answers only there", bare, bare)
+		s.cause += fmt.Sprintf("; --normalize www has %s asked in place of www.%s: "+
+			"leave that rule out, and give a new --data-dir, when the site answers only there", bare, bare)
 	}
 	return s
 }
@@ -54,7 +55,8 @@ func withoutWWW(seed string, r *crawl.URLReport) string {
 		return ""
 	}
 	asked, err := urlnorm.Parse(*r.URL)
-	if err != nil || given.Host() == asked.Host() || !strings.HasSuffix(given.Host(), "."+asked.Host()) || !strings.HasPrefix(given.Host(), "www.") {
+	if err != nil || given.Host() == asked.Host() ||
+		!strings.HasSuffix(given.Host(), "."+asked.Host()) || !strings.HasPrefix(given.Host(), "www.") {
 		return ""
 	}
 	return asked.Host()
@@ -77,7 +79,8 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.
 	case "refused":
 		s.failed, s.cause = true, reason
 		if r.Robots.Verdict == crawl.RobotsSaysForbidden {
-			s.cause = fmt.Sprintf("robots.txt forbids it (%s): ask the site's owner, or begin at another page", r.Robots.Rule)
+			s.cause = fmt.Sprintf(
+				"robots.txt forbids it (%s): ask the site's owner, or begin at another page", r.Robots.Rule)
 		}
 	case "failed":
 		s.failed, s.cause = true, causeOf(h, strings.TrimPrefix(reason, "host_dead: "))
@@ -88,7 +91,12 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.
 }
 
 // waits describes a seed that is queued.
-func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, begun, now time.Time) {
+func (s *state) waits(
+	r *crawl.URLReport,
+	h *crawl.HostReport,
+	reason string,
+	begun, now time.Time,
+) {
 	if h == nil {
 		return
 	}
@@ -99,7 +107,8 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 		}
 	}
 	until := "" // the host is held back for longer than is waited here
-	if at := h.NextAllowedAt; at != nil && at.Sub(now) > patience && h.Politeness.BackoffReason != nil {
+	if at := h.NextAllowedAt; at != nil && at.Sub(now) > patience &&
+		h.Politeness.BackoffReason != nil {
 		until = "its host is held back until " + at.Local().Format(time.TimeOnly) + ": "
 	}
 	switch {
@@ -116,8 +125,10 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 		s.doing = "asking " + string(h.Host) + " for robots.txt"
 		s.cause = "the server has not answered yet"
 	case h.State == crawl.HostInFlight:
-		s.doing = "asking " + string(h.Host) + " for the first page" // which may be large: no reason to worry
-	case (h.State == crawl.HostLoading || h.State == crawl.HostParked) && answered(h, begun): // no reason to worry
+		// which may be large: no reason to worry
+		s.doing = "asking " + string(h.Host) + " for the first page"
+	case (h.State == crawl.HostLoading || h.State == crawl.HostParked) && answered(h, begun):
+		// no reason to worry
 		s.doing = string(h.Host) + " has answered; its first page is being read, or shown to the browser"
 	case h.State == crawl.HostLoading, h.State == crawl.HostParked:
 		s.doing = "looking up " + string(h.Host)
@@ -129,14 +140,17 @@ func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, be
 		s.cause = "no name server answers: look at --dns, or at the system's name servers;" +
 			" crawlnode doctor checks them"
 	default:
-		s.doing = string(h.Host) + " waits for its delay" + strings.Replace(next, "next try", "next request", 1)
+		s.doing = string(h.Host) + " waits for its delay" +
+			strings.Replace(next, "next try", "next request", 1)
 	}
 }
 
-// answered reports whether a request to the host has ended since begun, and no failure was told: for its robots.txt, or, when that is known from an
-// earlier run or ignored, for a page. A host comes into memory after begun, so what memory knows of its requests is of this run.
+// answered reports whether a request to the host has ended since begun, and no failure was told:
+// for its robots.txt, or, when that is known from an earlier run or ignored, for a page. A host
+// comes into memory after begun, so what memory knows of its requests is of this run.
 func answered(h *crawl.HostReport, begun time.Time) bool {
-	return h.Politeness.AverageLatencySeconds != nil || slices.ContainsFunc(h.Robots, func(r crawl.RobotsSummary) bool { return !r.FetchedAt.Before(begun) })
+	return h.Politeness.AverageLatencySeconds != nil || slices.ContainsFunc(h.Robots,
+		func(r crawl.RobotsSummary) bool { return !r.FetchedAt.Before(begun) })
 }
 
 // ignored reports whether the first request to the seed's host is for the page.
@@ -179,10 +193,11 @@ func categoryIn(reason string) string {
 
 // advice is what to do about a failure, by its category.
 var advice = map[string]string{
-	"dns":             ": check the spelling; crawlnode doctor checks the name servers",
-	"connect":         ": does the server run, and is the port right?",
-	"tls":             ": with --tls-verify record a bad certificate is recorded and the page fetched",
-	"timeout":         ": the server is too slow, or a firewall drops the packets",
-	"protocol":        ": is it a web server?",
-	"blocked_address": ": if that network is yours, add --allow-net with it, such as --allow-net 127.0.0.0/8",
+	"dns":      ": check the spelling; crawlnode doctor checks the name servers",
+	"connect":  ": does the server run, and is the port right?",
+	"tls":      ": with --tls-verify record a bad certificate is recorded and the page fetched",
+	"timeout":  ": the server is too slow, or a firewall drops the packets",
+	"protocol": ": is it a web server?",
+	"blocked_address": ": if that network is yours, add --allow-net with it, " +
+		"such as --allow-net 127.0.0.0/8",
 }

@@ -103,11 +103,13 @@ func Rerun(ctx context.Context, e Explainer, seeds []seedlist.Entry) []seedlist.
 	for i := range seeds {
 		s := &seeds[i]
 		r, err := e.ExplainURL(ctx, s.URL, -1)
-		if err != nil || r.Record == nil || r.Record.State != crawl.Failed.String() && r.Record.State != crawl.RefusedForever.String() {
+		if err != nil || r.Record == nil ||
+			r.Record.State != crawl.Failed.String() && r.Record.State != crawl.RefusedForever.String() {
 			continue
 		}
 		if fellBack(s, r) {
-			if other, err := e.ExplainURL(ctx, plain(s.URL), -1); err == nil && other.Record != nil && other.Record.State == crawl.Done.String() {
+			if other, err := e.ExplainURL(ctx, plain(s.URL), -1); err == nil && other.Record != nil &&
+				other.Record.State == crawl.Done.String() {
 				s.URL, s.Guessed = plain(s.URL), false
 				continue
 			}
@@ -161,10 +163,13 @@ func (w *Watch) Refusals() []string {
 			return nil
 		}
 		if s.itself {
-			lines = append(lines, fmt.Sprintf("%s: the server answered %d and redirects to the same URL: it may want cookies, which --cookies visit sends, or a login", s.url, s.status))
+			lines = append(lines, fmt.Sprintf("%s: the server answered %d and redirects to the same URL: "+
+				"it may want cookies, which --cookies visit sends, or a login", s.url, s.status))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: the server answered %d %s, so there are no links to follow%s", s.url, s.status, http.StatusText(s.status), answerAdvice(s.status)))
+		lines = append(lines, fmt.Sprintf(
+			"%s: the server answered %d %s, so there are no links to follow%s", s.url, s.status,
+			http.StatusText(s.status), answerAdvice(s.status)))
 	}
 	return lines
 }
@@ -175,7 +180,8 @@ func answerAdvice(status int) string {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return ": it wants a login or refuses crawlers: ask the site's owner, or begin at another page"
 	case status < 400:
-		return ": what it redirects to was not fetched: crawlnode scope test says whether it belongs to the crawl"
+		return ": what it redirects to was not fetched: crawlnode scope test says whether it belongs " +
+			"to the crawl"
 	case status == http.StatusBadRequest:
 		return ": a server that wants https:// may answer so"
 	case status >= 500:
@@ -201,7 +207,8 @@ func (w *Watch) Complaints() []string {
 		lines = append(lines, s.url+": "+s.cause)
 	}
 	if w.more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", plaintext.Count(int64(w.more))))
+		lines = append(lines, fmt.Sprintf("and %s more seeds, none of which was fetched: "+
+			"crawlnode urls why tells about each while the node runs", plaintext.Count(int64(w.more))))
 	}
 	return lines
 }

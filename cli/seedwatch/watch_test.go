@@ -59,12 +59,14 @@ func TestLook(t *testing.T) {
 	if w.Hopeless(now) || w.Decided() || w.Failed() {
 		t.Error("nothing is stored, and it is judged")
 	}
-	node["https://a.test/"], node["https://b.test/"] = record("queued", "", now), record("failed", "dns: no such host", now)
+	node["https://a.test/"], node["https://b.test/"] = record("queued", "", now), record("failed",
+		"dns: no such host", now)
 	look("")
 	if w.First() != "https://a.test/" || w.Decided() || w.Hopeless(now) {
 		t.Errorf("%+v", w)
 	}
-	node["https://a.test/"], node["http://a.test/"] = record("failed", refused, now), record("queued", "", now)
+	node["https://a.test/"], node["http://a.test/"] = record("failed", refused, now),
+		record("queued", "", now)
 	look("https://a.test/: " + refused)
 	look("")
 	if w.First() != "http://a.test/" || w.Decided() {
@@ -72,12 +74,15 @@ func TestLook(t *testing.T) {
 	}
 	node["http://a.test/"] = record("failed", "connect: connection refused", now)
 	look("")
-	if !w.Decided() || !w.Hopeless(now.Add(grace)) || !w.Failed() || strings.Join(w.Complaints(), "|") !=
-		"http://a.test/: connection refused"+advice["connect"]+"|https://b.test/: no such host"+advice["dns"] {
+	if !w.Decided() || !w.Hopeless(now.Add(grace)) || !w.Failed() ||
+		strings.Join(w.Complaints(), "|") !=
+			"http://a.test/: connection refused"+advice["connect"]+"|https://b.test/: no such host"+
+				advice["dns"] {
 		t.Errorf("%+v, %q", w, w.Complaints())
 	}
 	earlier := New([]seedlist.Entry{entry("https://a.test/", true)}, now.Add(time.Second))
-	if news := earlier.Look(t.Context(), node, now); len(news) > 0 || earlier.First() != "http://a.test/" {
+	if news := earlier.Look(t.Context(), node, now); len(news) > 0 ||
+		earlier.First() != "http://a.test/" {
 		t.Errorf("what an earlier run has found is news: %q, %s", news, earlier.First())
 	}
 }
@@ -118,8 +123,11 @@ func TestRerun(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	node := known{
-		"https://a.test/": record("failed", refused, now), "https://forbidden.test/": record("refused", "robots.txt says no", now),
-		"https://done.test/": record("done", "", now), "https://queued.test/": record("queued", "", now),
+		"https://a.test/": record("failed", refused,
+			now),
+		"https://forbidden.test/": record("refused", "robots.txt says no", now),
+		"https://done.test/":      record("done", "", now),
+		"https://queued.test/":    record("queued", "", now),
 	}
 	for _, tc := range []struct {
 		url     string

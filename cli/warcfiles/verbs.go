@@ -41,13 +41,15 @@ func (f *files) paths() ([]string, error) {
 		paths = append(paths, found...)
 	}
 	if len(paths) == 0 {
-		return nil, errors.New("no WARC file is given: name some, or a data directory that has some by --data-dir")
+		return nil, errors.New(
+			"no WARC file is given: name some, or a data directory that has some by --data-dir")
 	}
 	for _, p := range paths {
 		if info, err := os.Stat(p); err != nil {
 			return nil, err
 		} else if info.IsDir() {
-			return nil, fmt.Errorf("%s is a folder: name the files in it, or the data directory above it by --data-dir", p)
+			return nil, fmt.Errorf(
+				"%s is a folder: name the files in it, or the data directory above it by --data-dir", p)
 		}
 	}
 	return paths, nil
@@ -55,7 +57,11 @@ func (f *files) paths() ([]string, error) {
 
 // scan calls fn with each record. A damaged file is told, the others are read, and the exit code is
 // that of an error.
-func (f *files) scan(ctx context.Context, env *command.Env, fn func(path string, r *archive.Record) error) int {
+func (f *files) scan(
+	ctx context.Context,
+	env *command.Env,
+	fn func(path string, r *archive.Record) error,
+) int {
 	return f.scanBy(ctx, env, func(path string, fn func(archive.Record) error) error {
 		_, err := archive.Scan(path, fn)
 		return err
@@ -63,7 +69,12 @@ func (f *files) scan(ctx context.Context, env *command.Env, fn func(path string,
 }
 
 // scanBy is scan by a function that reads a file.
-func (f *files) scanBy(ctx context.Context, env *command.Env, read func(string, func(archive.Record) error) error, fn func(path string, r *archive.Record) error) int {
+func (f *files) scanBy(
+	ctx context.Context,
+	env *command.Env,
+	read func(string, func(archive.Record) error) error,
+	fn func(path string, r *archive.Record) error,
+) int {
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	paths, err := f.paths()
@@ -106,7 +117,8 @@ type ListVerb struct {
 
 // Help gives the examples of the verb.
 func (*ListVerb) Help() string {
-	return command.Examples("crawlnode warc list --data-dir crawlnode-data/n1", "crawlnode warc list -o json crawl.warc.gz | jq -r 'select(.status == 404) | .url'") + `
+	return command.Examples("crawlnode warc list --data-dir crawlnode-data/n1",
+		"crawlnode warc list -o json crawl.warc.gz | jq -r 'select(.status == 404) | .url'") + `
 
 A line for each record: its place (offset and length of its member in the file),
 type, HTTP status, media type and URL.`
@@ -140,14 +152,16 @@ func (v *ListVerb) Run(ctx context.Context, env *command.Env) int {
 			return nil
 		}
 		if v.Output == "json" {
-			return out.Encode(entry{filepath.Base(path), r.Offset, r.Length, r.Type, r.Fields.Get("WARC-Date"), r.Status, r.ContentType, r.TargetURI,
+			return out.Encode(entry{filepath.Base(path), r.Offset, r.Length, r.Type,
+				r.Fields.Get("WARC-Date"), r.Status, r.ContentType, r.TargetURI,
 				r.PayloadDigest, r.PayloadSize(), r.Truncated})
 		}
 		status := "-"
 		if r.Status != 0 {
 			status = fmt.Sprint(r.Status)
 		}
-		line := fmt.Sprintf("%12d %9d  %-8s  %3s  %-24s  %s", r.Offset, r.Length, r.Type, status, orDash(r.ContentType), orDash(r.TargetURI))
+		line := fmt.Sprintf("%12d %9d  %-8s  %3s  %-24s  %s", r.Offset, r.Length, r.Type, status,
+			orDash(r.ContentType), orDash(r.TargetURI))
 		_, err := fmt.Fprintln(env.Stdout, plaintext.Escape(line))
 		return err
 	})
@@ -171,7 +185,9 @@ type ExtractVerb struct {
 
 // Help gives the examples of the verb.
 func (*ExtractVerb) Help() string {
-	return command.Examples("crawlnode warc extract crawl.warc.gz --offset 1024 > answer.http", "crawlnode warc extract --data-dir crawlnode-data/n1 --url https://docs.example.org/ -o answer.http") + `
+	return command.Examples("crawlnode warc extract crawl.warc.gz --offset 1024 > answer.http",
+		"crawlnode warc extract --data-dir crawlnode-data/n1 --url https://docs.example.org/ -o "+
+			"answer.http") + `
 
 It writes the head of the answer and its body as they were received, with content
 codings such as gzip; crawlnode cat shows the content of a URL without them.`
@@ -184,7 +200,8 @@ func (v *ExtractVerb) Run(ctx context.Context, env *command.Env) int {
 	}
 	var found *archive.Record
 	code := v.scan(ctx, env, func(_ string, r *archive.Record) error {
-		if v.Offset >= 0 && r.Offset == v.Offset || v.URL != "" && r.TargetURI == v.URL && (r.Type == "response" || r.Type == "resource" || r.Type == "revisit") {
+		if v.Offset >= 0 && r.Offset == v.Offset || v.URL != "" && r.TargetURI == v.URL &&
+			(r.Type == "response" || r.Type == "resource" || r.Type == "revisit") {
 			found = r
 			return errFound
 		}
@@ -192,7 +209,8 @@ func (v *ExtractVerb) Run(ctx context.Context, env *command.Env) int {
 	})
 	switch {
 	case found == nil && code == command.ExitOK:
-		return env.Fail(command.ExitError, "no file has such a record: crawlnode warc list shows what there is")
+		return env.Fail(command.ExitError,
+			"no file has such a record: crawlnode warc list shows what there is")
 	case found == nil:
 		return code
 	}

@@ -20,7 +20,8 @@ type VerifyVerb struct {
 
 // Help gives the examples of the verb.
 func (*VerifyVerb) Help() string {
-	return command.Examples("crawlnode warc verify --data-dir crawlnode-data/n1", "crawlnode warc verify *.warc.gz && echo all is well") + `
+	return command.Examples("crawlnode warc verify --data-dir crawlnode-data/n1",
+		"crawlnode warc verify *.warc.gz && echo all is well") + `
 
 Each member must be whole, by its checksum, and hold one record; the digests of the
 block and of the payload must be those that the record names (SHA-1; others are
@@ -41,7 +42,8 @@ func (v *VerifyVerb) Run(ctx context.Context, env *command.Env) int {
 		return nil
 	})
 	wrong.End()
-	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", plaintext.Count(records), plaintext.Bytes(bytes), plaintext.Count(wrong.Count()))
+	fmt.Fprintf(env.Stdout, "%s records, %s, %s with another digest\n", plaintext.Count(records),
+		plaintext.Bytes(bytes), plaintext.Count(wrong.Count()))
 	if wrong.Count() > 0 && code == command.ExitOK {
 		return command.ExitError
 	}

@@ -38,7 +38,8 @@ type batch struct {
 	lease   crawl.WorkerLease
 }
 
-// run fetches all URLs of the lease and sends their results. No request goes on after the lease's end.
+// run fetches all URLs of the lease and sends their results. No request goes on after the lease's
+// end.
 func (b *batch) run(ctx context.Context) (fetched int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.lease.LeaseSeconds*float64(time.Second)))
 	defer cancel()
@@ -79,7 +80,8 @@ func (b *batch) report(ctx context.Context, results []crawl.WorkerResult) error 
 		_, err := b.send(ctx, crawl.WorkerResults{LeaseID: b.lease.LeaseID, Results: results})
 		failed := (*client.Error)(nil)
 		switch {
-		case err == nil, errors.As(err, &failed) && failed.Code == http.StatusGone: // its URLs are queued again
+		case err == nil, errors.As(err, &failed) && failed.Code == http.StatusGone:
+			// its URLs are queued again
 			return nil
 		case !passes(err):
 			return err
@@ -102,16 +104,24 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 		r.Error = "dns: the node gave no address"
 		return r
 	}
-	resp, err := b.fetcher.Do(ctx, fetcher.Request{URL: u, Addr: addr, ETag: leased.ETag, LastModified: leased.LastModified, UserAgent: b.lease.UserAgent})
+	resp, err := b.fetcher.Do(ctx, fetcher.Request{
+		URL:          u,
+		Addr:         addr,
+		ETag:         leased.ETag,
+		LastModified: leased.LastModified,
+		UserAgent:    b.lease.UserAgent,
+	})
 	if err != nil {
 		r.Error = err.Error()
 		return r
 	}
 	defer resp.Release()
 	sum := sha1.Sum(resp.RawBody)
-	r.Status, r.HTTPStatus, r.ContentType, r.ContentLength, r.ContentHash = crawl.WorkerSuccess, resp.Status, resp.MediaType, resp.WireBytes, "sha1:"+hex.EncodeToString(sum[:])
+	r.Status, r.HTTPStatus, r.ContentType, r.ContentLength, r.ContentHash = crawl.WorkerSuccess,
+		resp.Status, resp.MediaType, resp.WireBytes, "sha1:"+hex.EncodeToString(sum[:])
 	r.FetchTimeMS = float64(resp.Took) / float64(time.Millisecond)
-	if wait, err := strconv.ParseUint(strings.TrimSpace(resp.Header.Get("Retry-After")), 10, 31); err == nil {
+	if wait, err := strconv.ParseUint(strings.TrimSpace(resp.Header.Get("Retry-After")), 10,
+		31); err == nil {
 		r.RetryAfter = float64(wait)
 	}
 	// A node of an earlier release names no token.
@@ -134,7 +144,8 @@ func (b *batch) visit(ctx context.Context, leased *crawl.LeasedURL) crawl.Worker
 
 // readPage takes the links of a page, unless it asks agent that they are not followed.
 func readPage(resp *fetcher.Response, u urlnorm.URL, agent string, r *crawl.WorkerResult) {
-	doc := htmlparse.ParseWith(htmlparse.Options{Agent: agent, Now: resp.Started}, resp.Body, resp.ContentType, u)
+	doc := htmlparse.ParseWith(htmlparse.Options{Agent: agent, Now: resp.Started}, resp.Body,
+		resp.ContentType, u)
 	if of, _ := simhash.Fingerprint(doc.Text); of != 0 {
 		r.Simhash = crawl.Simhash(strconv.FormatUint(of, 16))
 	}
@@ -152,13 +163,20 @@ func readPage(resp *fetcher.Response, u urlnorm.URL, agent string, r *crawl.Work
 }
 
 // refresh takes the target of a Refresh header of a delivered answer as the crawl itself does.
-func refresh(resp *fetcher.Response, u urlnorm.URL, agent string, r *crawl.WorkerResult, noFollow bool) {
+func refresh(
+	resp *fetcher.Response,
+	u urlnorm.URL,
+	agent string,
+	r *crawl.WorkerResult,
+	noFollow bool,
+) {
 	ref := htmlparse.RefreshHeader(resp.Header.Get("Refresh"))
 	if ref == "" || resp.Status < 200 || resp.Status > 299 {
 		return
 	}
 	r.LinksFound++
-	if _, no := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started); no || noFollow {
+	if _, no := htmlparse.RobotsHeader(resp.Header["X-Robots-Tag"], agent, resp.Started); no ||
+		noFollow {
 		return
 	}
 	if to, err := u.ResolveBytes(ref); err == nil {

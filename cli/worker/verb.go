@@ -32,7 +32,8 @@ type Verb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode worker --addr 127.0.0.1:27295", "crawlnode worker --addr 127.0.0.1:27295 --fetchers 200 --exit-when-done") + `
+	return command.Examples("crawlnode worker --addr 127.0.0.1:27295",
+		"crawlnode worker --addr 127.0.0.1:27295 --fetchers 200 --exit-when-done") + `
 
 Fetches pages that the cluster leases, one of a host at a time, and reports their
 links. Any node can be asked; it gives out the hosts of all nodes. Start the nodes
@@ -53,7 +54,8 @@ const (
 // Run fetches until a signal comes.
 func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	if v.Fetchers < 1 || v.Fetchers > crawl.MaxLeaseBatch {
-		return env.Fail(command.ExitUsage, "--fetchers: %d is not from 1 to %d", v.Fetchers, crawl.MaxLeaseBatch)
+		return env.Fail(command.ExitUsage, "--fetchers: %d is not from 1 to %d", v.Fetchers,
+			crawl.MaxLeaseBatch)
 	}
 	if v.WorkerID == "" {
 		name, err := os.Hostname()
@@ -92,7 +94,12 @@ func (v *Verb) signer() (*botauth.Signer, error) {
 }
 
 // newFetcher makes a fetcher with the crawl's settings.
-func newFetcher(ctx context.Context, c *client.Client, fetchers int, signer *botauth.Signer) (*fetcher.Fetcher, error) {
+func newFetcher(
+	ctx context.Context,
+	c *client.Client,
+	fetchers int,
+	signer *botauth.Signer,
+) (*fetcher.Fetcher, error) {
 	report, err := c.CrawlConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -128,7 +135,9 @@ type cluster interface {
 // work asks for URLs, fetches them and reports, until ctx ends.
 func (v *Verb) work(ctx context.Context, env *command.Env, c cluster, f pageFetcher) error {
 	pages := 0
-	defer func() { fmt.Fprintf(env.Stdout, "worker: %s fetched\n", plaintext.CountOf(int64(pages), "URL")) }()
+	defer func() {
+		fmt.Fprintf(env.Stdout, "worker: %s fetched\n", plaintext.CountOf(int64(pages), "URL"))
+	}()
 	for ctx.Err() == nil {
 		lease, err := ask(ctx, c, crawl.NextQuery{Worker: v.WorkerID, Most: v.Fetchers, Wait: patience})
 		switch {
@@ -151,8 +160,9 @@ func (v *Verb) work(ctx context.Context, env *command.Env, c cluster, f pageFetc
 	return nil
 }
 
-// ask asks for URLs. A question that is open when ctx ends is not broken off: the node may have leased URLs by then, whose
-// hosts would wait for the lease's end. It has a little more time than the node takes when it has none.
+// ask asks for URLs. A question that is open when ctx ends is not broken off: the node may have
+// leased URLs by then, whose hosts would wait for the lease's end. It has a little more time than
+// the node takes when it has none.
 func ask(ctx context.Context, c cluster, q crawl.NextQuery) (crawl.WorkerLease, error) {
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -160,7 +170,8 @@ func ask(ctx context.Context, c cluster, q crawl.NextQuery) (crawl.WorkerLease, 
 	return c.NextURLs(asking, q)
 }
 
-// passes reports whether a failed request may succeed later: nobody answers, or the node asks to wait.
+// passes reports whether a failed request may succeed later: nobody answers, or the node asks to
+// wait.
 func passes(err error) bool {
 	if failed := (*client.Error)(nil); errors.As(err, &failed) {
 		return failed.Code == http.StatusTooManyRequests || failed.Code >= http.StatusInternalServerError

@@ -29,7 +29,9 @@ func allocated(fn func()) uint64 {
 func TestHostile(t *testing.T) {
 	const mib = 1 << 20
 	limits := Limits{HTML: mib, Unpacked: 8 * mib, Strings: mib, Cells: 10_000, Entries: 500}
-	nested := func(open, end string, n int) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
+	nested := func(open, end string, n int) string {
+		return strings.Repeat(open, n) + strings.Repeat(end, n)
+	}
 	ods := func(body string) []byte { return opendocument(t, "spreadsheet-template", "", body) }
 	var many []file
 	for i := range 501 {
@@ -45,40 +47,78 @@ func TestHostile(t *testing.T) {
 	}{
 		{"bomb of spaces", Word, docx(t, p("a")+strings.Repeat(" ", 6*mib)), ErrLimit, false, 32},
 		{"bomb of paragraphs", Word, docx(t, strings.Repeat(p("aaaaaaaa"), 80_000)), nil, false, 120},
-		{"bomb of styles", Word, docx(t, p("a"), file{"word/styles.xml", "<s>" + strings.Repeat(`<style styleId="a"/>`, 150_000)}), ErrLimit, false, 200},
+		{"bomb of styles", Word, docx(t, p("a"), file{"word/styles.xml",
+			"<s>" + strings.Repeat(`<style styleId="a"/>`, 150_000)}), ErrLimit, false, 200},
 		{"a text without end", Word, docx(t, p("a")+p(strings.Repeat("a", 6*mib))), ErrLimit, false, 32},
-		{"a tag of attributes", Word, docx(t, p("a")+"<x "+strings.Repeat(`a="" `, mib)+"/>"), ErrLimit, false, 150},
+		{"a tag of attributes", Word, docx(t, p("a")+"<x "+strings.Repeat(`a="" `, mib)+"/>"), ErrLimit,
+			false, 150},
 		{"nesting", Word, docx(t, p("a")+nested("<w:p>", "</w:p>", 100_000)), ErrLimit, false, 8},
-		{"nested tables", Word, docx(t, p("a")+nested("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", 150)), nil, true, 8},
-		{"nested text boxes", Word, docx(t, p("a")+nested("<w:p><w:r><w:txbxContent>", "</w:txbxContent></w:r></w:p>", 160)), nil, true, 32},
-		{"fields", Word, docx(t, strings.Repeat(`<w:p><w:fldChar w:fldCharType="begin"/><w:instrText>HYPERLINK `+strings.Repeat(`""`, 4000)+`</w:instrText><w:fldChar w:fldCharType="separate"/></w:p>`, 100)+p("a")), nil, true, 32},
-		{"billion laughs", Word, docx(t, p("a"), file{"word/numbering.xml", `<!DOCTYPE l [<!ENTITY a "` + strings.Repeat("a", 1000) + `"><!ENTITY b "&a;&a;&a;">]><l>&b;</l>`}), nil, true, 8},
-		{"ratio", Word, docx(t, p("a"), file{"word/styles.xml", strings.Repeat(" ", 5*mib)}), ErrLimit, false, 32},
-		{"empty strings", Sheet, xlsx(t, `<sheetData><row><c t="inlineStr"><is><t>a</t></is></c></row></sheetData>`, file{"xl/sharedStrings.xml", ""}, file{"xl/s.xml", ""}), nil, true, 8},
-		{"many strings", Sheet, replaced(t, xlsx(t, `<sheetData><row><c t="s"><v>5</v></c></row></sheetData>`), "xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si/>", mib)), ErrLimit, false, 200},
-		{"long strings", Sheet, replaced(t, xlsx(t, `<sheetData><row><c t="s"><v>0</v></c></row></sheetData>`), "xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si><t>"+strings.Repeat("x", 1000)+"</t></si>", 1500)+"</sst>"), nil, false, 32},
-		{"far cells", Sheet, xlsx(t, `<sheetData>`+strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 10_000)+`</sheetData>`), nil, false, 80},
-		{"a format without end", Sheet, replaced(t, xlsx(t, `<sheetData><row><c><v>1</v></c></row></sheetData>`), "xl/styles.xml", `<s><numFmts><numFmt numFmtId="1" formatCode="`+strings.Repeat("[", mib)+`"/></numFmts></s>`), nil, true, 32},
-		{"repeated cells", ODFSheet, ods(`<table:table>` + strings.Repeat(`<table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="1000"><text:p>a</text:p></table:table-cell></table:table-row>`, 100) + `</table:table>`), nil, false, 64},
-		{"repeated tables", ODFSheet, ods(nested(`<table:table><table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="1000"><text:p>a</text:p>`, `</table:table-cell></table:table-row></table:table>`, 100)), nil, false, 64},
-		{"many notes", ODFText, opendocument(t, "text", "", `<text:p>a</text:p><text:p>`+strings.Repeat(`<note><note-body><p>b</p></note-body></note>`, 60_000)+`</text:p>`), nil, false, 200},
-		{"nested frames", ODFText, opendocument(t, "text", "", `<text:p>a</text:p>`+nested(`<text:p><draw:frame><draw:text-box>`, `</draw:text-box></draw:frame></text:p>`, 160)), nil, true, 32},
+		{"nested tables", Word,
+			docx(t, p("a")+nested("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", 150)), nil, true, 8},
+		{"nested text boxes", Word,
+			docx(t, p("a")+nested("<w:p><w:r><w:txbxContent>", "</w:txbxContent></w:r></w:p>", 160)), nil,
+			true, 32},
+		{"fields", Word,
+			docx(t, strings.Repeat(`<w:p><w:fldChar w:fldCharType="begin"/><w:instrText>HYPERLINK `+
+				strings.Repeat(`""`, 4000)+
+				`</w:instrText><w:fldChar w:fldCharType="separate"/></w:p>`, 100)+p("a")), nil, true, 32},
+		{"billion laughs", Word, docx(t, p("a"), file{"word/numbering.xml", `<!DOCTYPE l [<!ENTITY a "` +
+			strings.Repeat("a", 1000) + `"><!ENTITY b "&a;&a;&a;">]><l>&b;</l>`}), nil, true, 8},
+		{"ratio", Word, docx(t, p("a"), file{"word/styles.xml", strings.Repeat(" ", 5*mib)}), ErrLimit,
+			false, 32},
+		{"empty strings", Sheet, xlsx(t,
+			`<sheetData><row><c t="inlineStr"><is><t>a</t></is></c></row></sheetData>`,
+			file{"xl/sharedStrings.xml", ""}, file{"xl/s.xml", ""}), nil, true, 8},
+		{"many strings", Sheet, replaced(t,
+			xlsx(t, `<sheetData><row><c t="s"><v>5</v></c></row></sheetData>`), "xl/sharedStrings.xml",
+			"<sst>"+strings.Repeat("<si/>", mib)), ErrLimit, false, 200},
+		{"long strings", Sheet, replaced(t,
+			xlsx(t, `<sheetData><row><c t="s"><v>0</v></c></row></sheetData>`), "xl/sharedStrings.xml",
+			"<sst>"+strings.Repeat("<si><t>"+strings.Repeat("x", 1000)+"</t></si>", 1500)+
+				"</sst>"), nil, false, 32},
+		{"far cells", Sheet, xlsx(t, `<sheetData>`+
+			strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 10_000)+`</sheetData>`), nil, false, 80},
+		{"a format without end", Sheet, replaced(t,
+			xlsx(t, `<sheetData><row><c><v>1</v></c></row></sheetData>`), "xl/styles.xml",
+			`<s><numFmts><numFmt numFmtId="1" formatCode="`+strings.Repeat("[", mib)+
+				`"/></numFmts></s>`), nil, true, 32},
+		{"repeated cells", ODFSheet, ods(`<table:table>` +
+			strings.Repeat(
+				`<table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="1000"><text:p>a</text:p></table:table-cell></table:table-row>`,
+				100) +
+			`</table:table>`), nil, false, 64},
+		{"repeated tables", ODFSheet, ods(nested(
+			`<table:table><table:table-row table:number-rows-repeated="1000"><table:table-cell table:number-columns-repeated="1000"><text:p>a</text:p>`,
+			`</table:table-cell></table:table-row></table:table>`, 100)), nil, false, 64},
+		{"many notes", ODFText, opendocument(t, "text", "", `<text:p>a</text:p><text:p>`+
+			strings.Repeat(`<note><note-body><p>b</p></note-body></note>`, 60_000)+
+			`</text:p>`), nil, false, 200},
+		{"nested frames", ODFText, opendocument(t, "text", "", `<text:p>a</text:p>`+
+			nested(`<text:p><draw:frame><draw:text-box>`, `</draw:text-box></draw:frame></text:p>`,
+				160)), nil, true, 32},
 		{"a chapter of tags", EPUB, epub(t, "", "a"+strings.Repeat("<div>", 200_000)), nil, true, 64},
-		{"a chapter without end", EPUB, epub(t, "", "a<"+strings.Repeat("a", 6*mib)), ErrLimit, false, 64},
+		{"a chapter without end", EPUB, epub(t, "", "a<"+strings.Repeat("a", 6*mib)), ErrLimit, false,
+			64},
 		{"many entries", EPUB, archive(t, many...), ErrLimit, false, 1},
 		{"RTF: nesting", RTF, []byte(`{\rtf1 a` + nested("{", "}", 100_000)), ErrLimit, false, 1},
 		{"RTF: fonts", RTF, []byte(`{\rtf1 {\fonttbl` + fonts(200_000) + "}a}"), nil, false, 64},
-		{"RTF: notes in notes", RTF, []byte(`{\rtf1 a` + nested(`{\footnote b`, "}", 400) + "}"), nil, true, 4},
-		{"RTF: notes", RTF, []byte(`{\rtf1 a` + strings.Repeat(`{\footnote b}`, 100_000) + "}"), nil, true, 64},
+		{"RTF: notes in notes", RTF, []byte(`{\rtf1 a` + nested(`{\footnote b`, "}", 400) + "}"), nil,
+			true, 4},
+		{"RTF: notes", RTF, []byte(`{\rtf1 a` + strings.Repeat(`{\footnote b}`, 100_000) + "}"), nil,
+			true, 64},
 		{"RTF: bin", RTF, []byte(`{\rtf1 a\bin2147483647 x}`), ErrDamaged, false, 1},
-		{"RTF: a field", RTF, []byte(`{\rtf1 a{\field{\*\fldinst HYPERLINK ` + strings.Repeat(`""`, mib) + `}}}`), nil, true, 32},
-		{"RTF: bytes", RTF, append(append([]byte(`{\rtf1 a`), bytes.Repeat([]byte{0x93}, 4*mib)...), '}'), nil, false, 64},
+		{"RTF: a field", RTF,
+			[]byte(`{\rtf1 a{\field{\*\fldinst HYPERLINK ` + strings.Repeat(`""`, mib) + `}}}`), nil, true,
+			32},
+		{"RTF: bytes", RTF, append(append([]byte(`{\rtf1 a`), bytes.Repeat([]byte{0x93}, 4*mib)...), '}'),
+			nil, false, 64},
 	}
 	for _, c := range cases {
 		var page []byte
 		var truncated bool
 		var err error
-		bytes := allocated(func() { page, truncated, err = Read(context.Background(), c.body, c.kind, limits) })
+		bytes := allocated(
+			func() { page, truncated, err = Read(context.Background(), c.body, c.kind, limits) })
 		t.Logf("%-24s %8d bytes, %3d MiB allocated: %v", c.name, len(c.body), bytes/mib, err)
 		if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil {
 			t.Errorf("%s: error %v, want one of class %v", c.name, err, c.class)
@@ -89,7 +129,8 @@ func TestHostile(t *testing.T) {
 		if bytes > c.mib*mib {
 			t.Errorf("%s: %d MiB were allocated", c.name, bytes/mib)
 		}
-		if c.name != "many entries" && !strings.Contains(content(page), "a") && c.kind != Sheet && c.kind != ODFSheet {
+		if c.name != "many entries" && !strings.Contains(content(page), "a") && c.kind != Sheet &&
+			c.kind != ODFSheet {
 			t.Errorf("%s: what could be read is not in the page", c.name)
 		}
 		if len(page) > limits.HTML+4096 {
@@ -169,19 +210,29 @@ func TestDamaged(t *testing.T) {
 		{"without its end", whole[:len(whole)-10], "<p>first</p><p>second</p>", ErrDamaged},
 		{"sizes that lie", lying, "", ErrDamaged},
 		{"entries that overlap", overlapping, "<p>first</p><p>second</p>", ErrDamaged},
-		{"sizes before the data", stored[:bytes.Index(stored, directoryHeader)], "<p>first</p>", ErrDamaged},
+		{"sizes before the data", stored[:bytes.Index(stored, directoryHeader)], "<p>first</p>",
+			ErrDamaged},
 		{"zip64 with sizes that lie", raw(t, 1<<40, parts...), "<p>first</p>", ErrDamaged},
-		{"cut XML", docx(t, p("first")+`<w:tbl><w:tr><w:tc>`+p("second")+`</w:tr></x></y>`), "<p>first</p><table><tr><td>second</td></tr></table>", ErrDamaged},
-		{"no main part", archive(t, ooxml("wordprocessingml.document", "word/document.xml")...), "", ErrDamaged},
-		{"a missing part after the first", archive(t, append(ooxml("wordprocessingml.document", "../../word/document.xml"),
-			file{"word/document.xml", wordOpen + p("first") + wordClose})...), "<p>first</p>", nil},
-		{"names twice", docx(t, p("first"), file{"word/document.xml", wordOpen + p("second") + wordClose}), "<p>first</p>", nil},
+		{"cut XML", docx(t, p("first")+`<w:tbl><w:tr><w:tc>`+p("second")+`</w:tr></x></y>`),
+			"<p>first</p><table><tr><td>second</td></tr></table>", ErrDamaged},
+		{"no main part", archive(t, ooxml("wordprocessingml.document", "word/document.xml")...), "",
+			ErrDamaged},
+		{"a missing part after the first",
+			archive(t, append(ooxml("wordprocessingml.document", "../../word/document.xml"),
+				file{"word/document.xml", wordOpen + p("first") + wordClose})...), "<p>first</p>", nil},
+		{
+			"names twice",
+			docx(t, p("first"), file{"word/document.xml", wordOpen + p("second") + wordClose}),
+			"<p>first</p>",
+			nil,
+		},
 		{"not a zip", []byte("PK\x03\x04 nothing"), "", ErrDamaged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			page, truncated, err := Read(context.Background(), c.body, Word, Limits{})
-			if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil || truncated != (err != nil) {
+			if c.class != nil && !errors.Is(err, c.class) || c.class == nil && err != nil ||
+				truncated != (err != nil) {
 				t.Errorf("truncated %t, error %v", truncated, err)
 			}
 			if got := content(page); got != c.want || c.want == "" && page != nil {
@@ -191,8 +242,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// raw makes a zip of files that are not compressed, with their sizes in the local headers. They claim
-// to have so many bytes more.
+// raw makes a zip of files that are not compressed, with their sizes in the local headers. They
+// claim to have so many bytes more.
 func raw(t testing.TB, more uint64, files ...file) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -251,17 +302,26 @@ func TestKindOf(t *testing.T) {
 		{"empty", odt, nil, None},
 		{"HTML", odt, []byte("<html>"), None},
 		{"plain zip", odt, archive(t, file{"a.txt", "a"}), None},
-		{"jar", odt, archive(t, file{"META-INF/MANIFEST.MF", ""}, file{"META-INF/container.xml", ""}), None},
+		{"jar", odt, archive(t, file{"META-INF/MANIFEST.MF", ""}, file{"META-INF/container.xml", ""}),
+			None},
 		{"apk", "", archive(t, file{"AndroidManifest.xml", ""}), None},
-		{"xlsb", "", archive(t, types("application/vnd.ms-excel.sheet.binary.macroEnabled.main"), rels), None},
+		{"xlsb", "", archive(t, types("application/vnd.ms-excel.sheet.binary.macroEnabled.main"), rels),
+			None},
 		{"vsdx", "", archive(t, types("application/vnd.ms-visio.drawing.main+xml"), rels), None},
-		{"slideshow", "", archive(t, types("application/vnd.openxmlformats-officedocument.presentationml.slideshow.main+xml"), rels), Slides},
-		{"xlsm", "", archive(t, types("application/vnd.ms-excel.sheet.macroEnabled.main+xml"), rels), Sheet},
-		{"drawing of ODF", odt, archive(t, file{"mimetype", "application/vnd.oasis.opendocument.graphics"}), None},
+		{"slideshow", "", archive(t,
+			types("application/vnd.openxmlformats-officedocument.presentationml.slideshow.main+xml"),
+			rels), Slides},
+		{"xlsm", "", archive(t, types("application/vnd.ms-excel.sheet.macroEnabled.main+xml"), rels),
+			Sheet},
+		{"drawing of ODF", odt,
+			archive(t, file{"mimetype", "application/vnd.oasis.opendocument.graphics"}), None},
 		{"web template", "", archive(t, file{"mimetype", odt + "-web\n"}), ODFText},
 		{"EPUB without its type", "", archive(t, file{"META-INF/container.xml", ""}), EPUB},
-		{"ODF without its type", "", archive(t, file{"META-INF/manifest.xml", `<m><file-entry full-path="/" media-type="` + odt + `"/></m>`}), ODFText},
-		{"a part and a hint", "application/vnd.openxmlformats-officedocument.wordprocessingml.document; x=y", archive(t, file{"word/document.xml", ""}), Word},
+		{"ODF without its type", "", archive(t, file{"META-INF/manifest.xml",
+			`<m><file-entry full-path="/" media-type="` + odt + `"/></m>`}), ODFText},
+		{"a part and a hint",
+			"application/vnd.openxmlformats-officedocument.wordprocessingml.document; x=y",
+			archive(t, file{"word/document.xml", ""}), Word},
 		{"a part and another hint", "text/html", archive(t, file{"word/document.xml", ""}), None},
 		{"old Word", "application/msword", append(bytes.Clone(compoundMagic), 1, 2, 3), None},
 		{"RTF", "application/msword", []byte(" {\\rtf1 x}"), RTF},
@@ -277,28 +337,37 @@ func seeds(t testing.TB) [][]byte {
 	t.Helper()
 	return [][]byte{
 		docx(t, p("one")+`<w:tbl><w:tr><w:tc>`+p("two")+`</w:tc></w:tr></w:tbl>`),
-		xlsx(t, `<sheetData><row><c r="A1" t="s"><v>0</v></c><c r="D1" s="1"><v>45418</v></c></row></sheetData>`),
+		xlsx(t,
+			`<sheetData><row><c r="A1" t="s"><v>0</v></c><c r="D1" s="1"><v>45418</v></c></row></sheetData>`),
 		pptx(t, shape(`<p:ph type="title"/>`, par("", "t"))),
-		opendocument(t, "text", "", `<text:h>a</text:h><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list>`),
-		opendocument(t, "spreadsheet-template", "", `<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`),
-		opendocument(t, "presentation", "", `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame></draw:page>`),
+		opendocument(t, "text", "",
+			`<text:h>a</text:h><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list>`),
+		opendocument(t, "spreadsheet-template", "",
+			`<table:table><table:table-row table:number-rows-repeated="9"><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table>`),
+		opendocument(t, "presentation", "",
+			`<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame></draw:page>`),
 		epub(t, "<dc:title>t</dc:title>", "<p>a<table><tr><td>b</p>"),
-		[]byte(`{\rtf1\ansi{\fonttbl{\f0\fcharset128 x;}}{\info{\title t}}\trowd\intbl a\cell\row\pard\f0 \'93\'fa\u-10179?\u-8704?{\field{\*\fldinst HYPERLINK "http://a/"}{\fldrslt c}}{\footnote b}\par}`),
+		[]byte(
+			`{\rtf1\ansi{\fonttbl{\f0\fcharset128 x;}}{\info{\title t}}\trowd\intbl a\cell\row\pard\f0 \'93\'fa\u-10179?\u-8704?{\field{\*\fldinst HYPERLINK "http://a/"}{\fldrslt c}}{\footnote b}\par}`),
 	}
 }
 
 // FuzzRead: whatever the bytes, there is no panic, the page is UTF-8 and within its limit, and an
-// error has a class. XML is fuzzed as the main part of each kind, because hardly any change of a zip
-// keeps it whole.
+// error has a class. XML is fuzzed as the main part of each kind, because hardly any change of a
+// zip keeps it whole.
 func FuzzRead(f *testing.F) {
 	for i, body := range seeds(f) {
 		f.Add(body, uint8(i+1), false)
 	}
 	f.Add([]byte(wordOpen+p("a")+wordClose), uint8(Word), true)
-	f.Add([]byte(`<worksheet><sheetData><row><c r="ZZ1" t="n" s="2"><v>1e9</v></c></row></sheetData>`), uint8(Sheet), true)
+	f.Add([]byte(`<worksheet><sheetData><row><c r="ZZ1" t="n" s="2"><v>1e9</v></c></row></sheetData>`),
+		uint8(Sheet), true)
 	f.Add([]byte(shape("", par(`<a:pPr lvl="3"/>`, "b"))), uint8(Slides), true)
-	f.Add([]byte(`<text:list><text:list-item><text:p>a<text:note><text:note-body><text:p>n`), uint8(ODFText), true)
-	f.Add([]byte(`<table:table><table:table-row><table:table-cell table:number-columns-repeated="9"/>`), uint8(ODFSheet), true)
+	f.Add([]byte(`<text:list><text:list-item><text:p>a<text:note><text:note-body><text:p>n`),
+		uint8(ODFText), true)
+	f.Add(
+		[]byte(`<table:table><table:table-row><table:table-cell table:number-columns-repeated="9"/>`),
+		uint8(ODFSheet), true)
 	f.Add([]byte(`<draw:page><draw:frame/><presentation:notes/></draw:page>`), uint8(ODFSlides), true)
 	f.Add([]byte(`<p>a<pre><ul><a href="http://x/"><svg></p>`), uint8(EPUB), true)
 	f.Fuzz(func(t *testing.T, body []byte, k uint8, inside bool) {
@@ -324,13 +393,15 @@ func FuzzRead(f *testing.F) {
 		KindOf(body, "application/vnd.oasis.opendocument.text")
 		l := Limits{HTML: 1 << 14, Unpacked: 1 << 20, Cells: 1000, Strings: 1 << 12}
 		page, truncated, err := Read(context.Background(), body, kind, l)
-		if err != nil && (!truncated || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrEncrypted)) {
+		if err != nil && (!truncated ||
+			!errors.Is(err, ErrDamaged) && !errors.Is(err, ErrLimit) && !errors.Is(err, ErrEncrypted)) {
 			t.Errorf("truncated %t, error %v", truncated, err)
 		}
 		if err == nil && page == nil || !utf8.Valid(page) {
 			t.Errorf("page %q", page)
 		}
-		if _, text, _ := strings.Cut(string(page), "<body>\n"); len(text) > l.HTML+len("</body>\n</html>\n") {
+		if _, text, _ := strings.Cut(string(page), "<body>\n"); len(text) >
+			l.HTML+len("</body>\n</html>\n") {
 			t.Errorf("%d bytes of %d", len(text), l.HTML)
 		}
 	})
@@ -350,8 +421,10 @@ func TestBudget(t *testing.T) {
 		}
 		a, errA := z.read("a", 1<<20)
 		b, errB := z.read("b", 1<<20)
-		if len(a) != c.a || errors.Is(errA, ErrLimit) != (c.a < 1000) || len(b) != c.b || errors.Is(errB, ErrLimit) != (c.b < 1) {
-			t.Errorf("of a budget of %d: %d bytes, %v, and %d bytes, %v", c.budget, len(a), errA, len(b), errB)
+		if len(a) != c.a || errors.Is(errA, ErrLimit) != (c.a < 1000) || len(b) != c.b ||
+			errors.Is(errB, ErrLimit) != (c.b < 1) {
+			t.Errorf("of a budget of %d: %d bytes, %v, and %d bytes, %v", c.budget, len(a), errA, len(b),
+				errB)
 		}
 	}
 	for size, want := range map[int]int64{0: 4 << 20, 1 << 20: 200 << 20, 1 << 10: 4 << 20} {
@@ -396,13 +469,24 @@ func TestBrokenXML(t *testing.T) {
 		body []byte
 		want string
 	}{
-		{Word, docx(t, p("a")+`<w:tbl><w:tr><w:tc>`+p("b")+cut), "<p>a</p><table><tr><td>b</td></tr></table>"},
-		{Sheet, xlsx(t, `<sheetData><row><c><v>1</v></c>`+cut), "<h2>First &amp; only</h2><table><tr><td>1</td></tr></table>"},
+		{Word, docx(t, p("a")+`<w:tbl><w:tr><w:tc>`+p("b")+cut),
+			"<p>a</p><table><tr><td>b</td></tr></table>"},
+		{Sheet, xlsx(t, `<sheetData><row><c><v>1</v></c>`+cut),
+			"<h2>First &amp; only</h2><table><tr><td>1</td></tr></table>"},
 		{Slides, pptx(t, shape("", par("", "a"))+cut), "<h2>Opening<br>day</h2>"},
-		{ODFText, opendocument(t, "text", "", `<text:p>a<text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><text:list><text:list-item><text:p>b`+cut),
+		{ODFText, opendocument(t, "text", "",
+			`<text:p>a<text:note><text:note-body><text:p>n</text:p></text:note-body></text:note></text:p><text:list><text:list-item><text:p>b`+
+				cut),
 			"<p>a</p><ul><li>b</li></ul><p>n</p>"},
-		{ODFSheet, opendocument(t, "spreadsheet-template", "", `<table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell>`+cut), "<table><tr><td>a</td></tr></table>"},
-		{ODFSlides, opendocument(t, "presentation", "", `<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame>`+cut), "<h2>a</h2>"},
+		{
+			ODFSheet,
+			opendocument(t, "spreadsheet-template", "",
+				`<table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell>`+cut),
+			"<table><tr><td>a</td></tr></table>",
+		},
+		{ODFSlides, opendocument(t, "presentation", "",
+			`<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>a</text:p></draw:text-box></draw:frame>`+
+				cut), "<h2>a</h2>"},
 	} {
 		page, truncated, err := Read(context.Background(), c.body, c.kind, Limits{})
 		if !truncated || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), ".xml") {

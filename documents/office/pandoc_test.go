@@ -16,7 +16,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-var pandocDir = flag.String("pandoc", "", "folder of docx, odt, epub and rtf files whose words are compared with pandoc's")
+var pandocDir = flag.String("pandoc", "",
+	"folder of docx, odt, epub and rtf files whose words are compared with pandoc's")
 
 // TestAsPandoc compares the words of files with those that pandoc finds in them, as a multiset, and
 // their order. At the median, 98 of 100 of pandoc's words have to be found.
@@ -42,7 +43,8 @@ func TestAsPandoc(t *testing.T) {
 		if err != nil {
 			t.Logf("%s: %v", path, err)
 		}
-		plain, err := exec.CommandContext(t.Context(), "pandoc", "-f", format, "-t", "html", "--wrap=none", path).Output()
+		plain, err := exec.CommandContext(t.Context(), "pandoc", "-f", format, "-t", "html",
+			"--wrap=none", path).Output()
 		if err != nil {
 			t.Logf("%s: pandoc: %v", path, err)
 			return nil
@@ -55,7 +57,8 @@ func TestAsPandoc(t *testing.T) {
 		extra := len(ours) - found
 		share := float64(found) / float64(len(theirs))
 		shares = append(shares, share)
-		t.Logf("%-6s %6d words of pandoc, found %5.1f %%, in order %5.1f %%, beside them %d; %s; lost %q", kind, len(theirs),
+		t.Logf("%-6s %6d words of pandoc, found %5.1f %%, in order %5.1f %%, beside them %d; %s; lost %q",
+			kind, len(theirs),
 			100*share, 100*inOrder(ours, theirs), extra, filepath.Base(path), lost[:min(len(lost), 8)])
 		return nil
 	})
@@ -97,13 +100,15 @@ func words(page []byte) []string {
 				_, value, more = z.TagAttr()
 				skip = skip || string(value) == "doc-noteref" || string(value) == "doc-backlink"
 			}
-			if !slices.Contains([]string{"a", "span", "em", "strong", "sup", "sub", "u", "del", "code"}, string(name)) {
+			if !slices.Contains([]string{"a", "span", "em", "strong", "sup", "sub", "u", "del", "code"},
+				string(name)) {
 				b.WriteByte(' ')
 			}
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			skip = skip && string(name) == "sup" // within a mark
-			if !slices.Contains([]string{"a", "span", "em", "strong", "sup", "sub", "u", "del", "code"}, string(name)) {
+			if !slices.Contains([]string{"a", "span", "em", "strong", "sup", "sub", "u", "del", "code"},
+				string(name)) {
 				b.WriteByte(' ')
 			}
 		case html.SelfClosingTagToken:
@@ -151,12 +156,16 @@ func BenchmarkRead(b *testing.B) {
 	const n = 10_000
 	const s = "some words of text that stand in a paragraph"
 	bodies := map[Kind][]byte{
-		Word:    docx(b, strings.Repeat(p(s), n)),
-		Sheet:   xlsx(b, `<sheetData>`+strings.Repeat(`<row><c><v>12.5</v></c><c t="s"><v>1</v></c><c s="1"><v>45418</v></c></row>`, n/3)+`</sheetData>`),
-		Slides:  pptx(b, strings.Repeat(shape("", par("", s)), n)),
-		ODFText: opendocument(b, "text", "", strings.Repeat(`<text:p text:style-name="P1">`+s+`</text:p>`, n)),
-		EPUB:    epub(b, "", strings.Repeat("<p>"+s+"</p>", n)),
-		RTF:     []byte(`{\rtf1\ansi ` + strings.Repeat(`\pard\plain\fs24 `+s+`\par`+"\n", n) + `}`),
+		Word: docx(b, strings.Repeat(p(s), n)),
+		Sheet: xlsx(b, `<sheetData>`+
+			strings.Repeat(`<row><c><v>12.5</v></c><c t="s"><v>1</v></c><c s="1"><v>45418</v></c></row>`,
+				n/3)+
+			`</sheetData>`),
+		Slides: pptx(b, strings.Repeat(shape("", par("", s)), n)),
+		ODFText: opendocument(b, "text", "",
+			strings.Repeat(`<text:p text:style-name="P1">`+s+`</text:p>`, n)),
+		EPUB: epub(b, "", strings.Repeat("<p>"+s+"</p>", n)),
+		RTF:  []byte(`{\rtf1\ansi ` + strings.Repeat(`\pard\plain\fs24 `+s+`\par`+"\n", n) + `}`),
 	}
 	for kind := Word; kind <= RTF; kind++ {
 		body, ok := bodies[kind]
@@ -166,7 +175,10 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(kind.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := Read(context.Background(), body, kind, Limits{Unpacked: 1 << 30, Ratio: 1 << 20}); err != nil {
+				if _, _, err := Read(context.Background(), body, kind, Limits{
+					Unpacked: 1 << 30,
+					Ratio:    1 << 20,
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

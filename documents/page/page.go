@@ -219,8 +219,8 @@ func (w *Writer) HTML() []byte {
 	return []byte(b.String())
 }
 
-// fits reports whether n more bytes fit beside the end tags of what is open, and behind nothing that
-// did not fit: the page is a beginning of the document, without gaps.
+// fits reports whether n more bytes fit beside the end tags of what is open, and behind nothing
+// that did not fit: the page is a beginning of the document, without gaps.
 func (w *Writer) fits(n int) bool {
 	if !w.full && w.body.Len()+w.closing+n <= w.max {
 		return true

@@ -52,8 +52,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// What is marked as left out elsewhere, such as a property too many, leaves the text alone; text that
-// does not fit ends the page.
+// What is marked as left out elsewhere, such as a property too many, leaves the text alone; text
+// that does not fit ends the page.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	w := New(64)
@@ -67,7 +67,8 @@ func TestTruncated(t *testing.T) {
 	w.Break()
 	body := string(w.HTML())
 	_, body, _ = strings.Cut(body, "<body>\n")
-	if want := "<p>first</p>\n<p>" + strings.Repeat("x", 43) + "</p>"; !strings.HasPrefix(body, want) ||
+	if want := "<p>first</p>\n<p>" + strings.Repeat("x", 43) +
+		"</p>"; !strings.HasPrefix(body, want) ||
 		strings.Contains(body, "last") || !w.Truncated() {
 		t.Errorf("got %q, want %q and no more", body, want)
 	}

@@ -192,9 +192,10 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestInterrupt: the end of the context interrupts PDFium, and the next file is read. It is not under
-// the race detector: a module of wazero that is closed while it runs gives its memory up without a
-// lock while it may be growing it. Free does nothing here, so that no memory is lost by it.
+// TestInterrupt: the end of the context interrupts PDFium, and the next file is read. It is not
+// under the race detector: a module of wazero that is closed while it runs gives its memory up
+// without a lock while it may be growing it. Free does nothing here, so that no memory is lost by
+// it.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	if err := shared.Start(t.Context()); err != nil {

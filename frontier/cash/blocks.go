@@ -36,14 +36,22 @@ func (f *fold) group(u opic.URL) (*group, error) {
 	if g := f.blocks[bound]; g != nil {
 		return g, nil
 	}
-	g := &group{bound: bound, parts: []part{{Block: opic.Block{Bytes: bytes.Clone(value)}, bound: bound}}}
+	g := &group{
+		bound: bound,
+		parts: []part{{Block: opic.Block{Bytes: bytes.Clone(value)}, bound: bound}},
+	}
 	f.blocks[bound] = g
 	return g, nil
 }
 
 // blockOf reads the block to which a URL belongs: the first whose bound is not below it. The last
-// block of a partition has the highest bound; value is nil where there is none yet, and good until the iterator moves.
-func blockOf(v *reader.Partition, it storage.Iterator, u opic.URL) (bound uint64, value []byte, err error) {
+// block of a partition has the highest bound; value is nil where there is none yet, and good until
+// the iterator moves.
+func blockOf(
+	v *reader.Partition,
+	it storage.Iterator,
+	u opic.URL,
+) (bound uint64, value []byte, err error) {
 	it.Seek(v.Abs(layout.AppendCashKey(nil, layout.CashAccounts, uint64(u))))
 	if !it.Valid() {
 		return math.MaxUint64, nil, nil
@@ -57,7 +65,11 @@ func blockOf(v *reader.Partition, it storage.Iterator, u opic.URL) (bound uint64
 }
 
 // change adds deltas, which belong to the group, to its accounts.
-func (f *fold) change(g *group, deltas []opic.Delta, changed func(opic.URL, opic.Account, *opic.Account)) error {
+func (f *fold) change(
+	g *group,
+	deltas []opic.Delta,
+	changed func(opic.URL, opic.Account, *opic.Account),
+) error {
 	var parts []part
 	for i := range g.parts {
 		p := g.parts[i]

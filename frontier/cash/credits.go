@@ -18,13 +18,17 @@ type CreditEntry struct {
 	Bytes []byte
 }
 
-// MaxMark is far above the number of any entry, and leaves far more numbers above it than will ever be
-// used: a partition goes on behind the marks that its targets answer with.
+// MaxMark is far above the number of any entry, and leaves far more numbers above it than will ever
+// be used: a partition goes on behind the marks that its targets answer with.
 const MaxMark = 1 << 48
 
 // Credits lists credits that wait in partition p, behind the key after, up to n entries and about
 // so many bytes; the zero key is the start. For one target they are in the order of their numbers.
-func (k *Accounts) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
+func (k *Accounts) Credits(
+	p crawl.Partition,
+	after layout.OutboxKey,
+	n, size int,
+) ([]CreditEntry, error) {
 	v, err := k.w.Read(p)
 	if err != nil {
 		return nil, err
@@ -34,7 +38,8 @@ func (k *Accounts) Credits(p crawl.Partition, after layout.OutboxKey, n, size in
 	defer it.Close()
 	var out []CreditEntry
 	after.Seq++
-	for it.Seek(v.Abs(layout.AppendCreditsKey(nil, after))); it.Valid() && len(out) < n && size > 0; it.Next() {
+	for it.Seek(v.Abs(layout.AppendCreditsKey(nil, after))); it.Valid() && len(out) < n &&
+		size > 0; it.Next() {
 		key, ok := layout.ParseCreditsKey(it.Key()[layout.PrefixLen:])
 		if !ok {
 			return nil, fmt.Errorf("%w: outbox of credits of partition %d", layout.ErrCorrupt, p)
@@ -52,9 +57,10 @@ func (k *Accounts) Credits(p crawl.Partition, after layout.OutboxKey, n, size in
 // ApplyCredits appends credits of other partitions to the logs of their targets, each once, however
 // often it comes. It returns for each entry the number up to which the target has credits of the
 // entry's partition; 0: the target is not served here. The entries of one pair of partitions are in
-// the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
-// acknowledged. An entry that cannot be read brings nothing and is taken all the same: it was damaged where it waited, so it will never
-// be better, and all credits of its pair wait behind it. Its cash is lost, which the log says.
+// the order of their numbers, and the caller passes no entry while an earlier one of its pair was
+// not acknowledged. An entry that cannot be read brings nothing and is taken all the same: it was
+// damaged where it waited, so it will never be better, and all credits of its pair wait behind it.
+// Its cash is lost, which the log says.
 func (k *Accounts) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
 	good := make([]taken, 0, len(entries))
 	size := 0
@@ -62,7 +68,8 @@ func (k *Accounts) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]u
 		e := &entries[i]
 		credits, err := layout.DecodeCashCredits(e.Bytes)
 		if err != nil {
-			k.w.O.Logger.Warn("credits of importance that another partition sends cannot be read, and are lost; the disk of the node that stored them may be damaged",
+			k.w.O.Logger.Warn("credits of importance that another partition sends cannot be read, "+
+				"and are lost; the disk of the node that stored them may be damaged",
 				"from", e.From, "to", e.Key.Target, "number", e.Key.Seq, "bytes", len(e.Bytes), "error", err)
 			credits = nil
 		}
@@ -73,10 +80,15 @@ func (k *Accounts) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]u
 	if len(good) == 0 {
 		return marks, nil
 	}
-	err := k.w.Do(ctx, &commit.Request{Patient: true, Entries: 4*len(good) + size/pieceCredits, Bytes: size, Apply: func(g *commit.Group) error {
-		k.applyCredits(g, good, marks)
-		return nil
-	}})
+	err := k.w.Do(ctx, &commit.Request{
+		Patient: true,
+		Entries: 4*len(good) + size/pieceCredits,
+		Bytes:   size,
+		Apply: func(g *commit.Group) error {
+			k.applyCredits(g, good, marks)
+			return nil
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("frontier: taking %d entries of credits: %w", len(entries), err)
 	}

@@ -14,17 +14,19 @@ import (
 
 // Folded says what a fold has done.
 type Folded struct {
-	Entries, Settled, Posts int          // log entries, pages that passed on again, entries for other partitions
-	Accounts                int64        // of the partition; with those of this fold
-	More                    bool         // the log has more, beside what the fold itself has put into it
-	Rises                   []order.Rise // URLs that may be queued, of which links say more than before
+	// log entries, pages that passed on again, entries for other partitions
+	Entries, Settled, Posts int
+	Accounts                int64 // of the partition; with those of this fold
+	// the log has more, beside what the fold itself has put into it
+	More  bool
+	Rises []order.Rise // URLs that may be queued, of which links say more than before
 }
 
 // errFolded says that another fold was faster.
 var errFolded = fmt.Errorf("%w as it was: the log was folded meanwhile", commit.ErrNotHolder)
 
-// Fold folds a piece of a partition's log into its accounts. It fails with ErrNotHolder when the partition is not
-// served here.
+// Fold folds a piece of a partition's log into its accounts. It fails with ErrNotHolder when the
+// partition is not served here.
 func (k *Accounts) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 	d, errs, err := k.FoldAll(ctx, []crawl.Partition{p}, false)
 	if err = errors.Join(err, errs[0]); err != nil {
@@ -33,14 +35,21 @@ func (k *Accounts) Fold(ctx context.Context, p crawl.Partition) (Folded, error) 
 	return d[0], nil
 }
 
-// FoldAll folds a piece of the log of each of the partitions into its accounts. It plans in the caller's goroutine and asks
-// the writer for as few transactions as hold the plans. errs has ErrNotHolder for each partition that is not served here; err ends it.
+// FoldAll folds a piece of the log of each of the partitions into its accounts. It plans in the
+// caller's goroutine and asks the writer for as few transactions as hold the plans. errs has
+// ErrNotHolder for each partition that is not served here; err ends it.
 //
-// alone says that no other node may ever be asked for what is written now but from a later copy: this node is the only member. Then credits of a
-// partition for another one that is here are put into that one's log at once, in the same transaction, unless somebody copies either. Else they
-// wait in an outbox: a replica that has one half of the transaction and not the other would lose credits or give them twice. Most of
-// what folds cost is small entries of outboxes, so one log entry for all plans of a transaction is worth it.
-func (k *Accounts) FoldAll(ctx context.Context, ps []crawl.Partition, alone bool) (done []Folded, errs []error, err error) {
+// alone says that no other node may ever be asked for what is written now but from a later copy:
+// this node is the only member. Then credits of a partition for another one that is here are put
+// into that one's log at once, in the same transaction, unless somebody copies either. Else they
+// wait in an outbox: a replica that has one half of the transaction and not the other would lose
+// credits or give them twice. Most of what folds cost is small entries of outboxes, so one log
+// entry for all plans of a transaction is worth it.
+func (k *Accounts) FoldAll(
+	ctx context.Context,
+	ps []crawl.Partition,
+	alone bool,
+) (done []Folded, errs []error, err error) {
 	done, errs = make([]Folded, len(ps)), make([]error, len(ps))
 	b := batch{keeper: k, by: k.Order(), alone: alone}
 	defer b.giveUp()
@@ -96,7 +105,8 @@ type batch struct {
 	entries, bytes int
 }
 
-// A batch is written when it may have so much; most have a third of it. It holds up the writer for some milliseconds.
+// A batch is written when it may have so much; most have a third of it. It holds up the writer for
+// some milliseconds.
 const (
 	batchEntries = 32_000
 	batchBytes   = 4 << 20
@@ -106,7 +116,8 @@ const (
 func (b *batch) add(ctx context.Context, f *planned) error {
 	entries, bytes := f.Entries(), f.Bytes()
 	limits := b.keeper.w.KV.Limits()
-	if len(b.folds) > 0 && (b.entries+entries > min(batchEntries, limits.Entries/2) || b.bytes+bytes > min(batchBytes, limits.Bytes/2)) {
+	if len(b.folds) > 0 && (b.entries+entries > min(batchEntries, limits.Entries/2) ||
+		b.bytes+bytes > min(batchBytes, limits.Bytes/2)) {
 		if err := b.write(ctx); err != nil {
 			b.folds = append(b.folds, f) // to be given up
 			return err
@@ -122,10 +133,15 @@ func (b *batch) write(ctx context.Context) error {
 		return nil
 	}
 	k := b.keeper
-	err := k.w.Do(ctx, &commit.Request{Patient: true, Entries: b.entries, Bytes: b.bytes, Apply: func(g *commit.Group) error {
-		b.apply(g)
-		return nil
-	}})
+	err := k.w.Do(ctx, &commit.Request{
+		Patient: true,
+		Entries: b.entries,
+		Bytes:   b.bytes,
+		Apply: func(g *commit.Group) error {
+			b.apply(g)
+			return nil
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("frontier: folding the credits of %d partitions: %w", len(b.folds), err)
 	}
@@ -216,7 +232,8 @@ func (b *batch) post(g *commit.Group, pg *commit.Part, plan *Plan, here *receive
 		}
 		plan.posted++
 		pg.State.OutboxNext++
-		pg.Set(layout.AppendCreditsKey(nil, layout.OutboxKey{Target: post.To, Seq: pg.State.OutboxNext}), layout.EncodeCashCredits(post.Credits))
+		pg.Set(layout.AppendCreditsKey(nil, layout.OutboxKey{Target: post.To, Seq: pg.State.OutboxNext}),
+			layout.EncodeCashCredits(post.Credits))
 	}
 }
 

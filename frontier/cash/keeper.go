@@ -20,7 +20,11 @@ const maxCites = 10_000
 // It may change the slice.
 func CitesOf(page urlnorm.URL, domain string, links []opic.Target) []byte {
 	links = opic.SortTargets(links)
-	return layout.EncodeCashVisit(&layout.CashVisit{URL: layout.NumberOf(page), Site: layout.SiteOf(domain), Links: links[:min(len(links), maxCites)]})
+	return layout.EncodeCashVisit(&layout.CashVisit{
+		URL:   layout.NumberOf(page),
+		Site:  layout.SiteOf(domain),
+		Links: links[:min(len(links), maxCites)],
+	})
 }
 
 // CiteOf is a link as CitesOf takes it.
@@ -40,15 +44,15 @@ type Accounts struct {
 // NewAccounts makes the Accounts of a writer.
 func NewAccounts(w *commit.Writer) *Accounts { return &Accounts{w: w, Limits: DefaultLimits} }
 
-// SetOrder has queued URLs ordered by their scores from now on; nil: as their finders ask. What is queued stays where
-// it is, until links say more of it.
+// SetOrder has queued URLs ordered by their scores from now on; nil: as their finders ask. What is
+// queued stays where it is, until links say more of it.
 func (k *Accounts) SetOrder(p *order.Policy) { k.order.Store(p) }
 
 // Order is what SetOrder was given last.
 func (k *Accounts) Order() *order.Policy { return k.order.Load() }
 
-// Cite appends a page that is done to the log of its partition, as CitesOf made it; nil: importance is
-// off. The writer calls it, in the group that completes the page.
+// Cite appends a page that is done to the log of its partition, as CitesOf made it; nil: importance
+// is off. The writer calls it, in the group that completes the page.
 func (k *Accounts) Cite(pg *commit.Part, done bool, cites []byte) {
 	if done && cites != nil {
 		k.appendLog(pg, cites, 1)
@@ -86,8 +90,8 @@ func (u *unfolded) take(p crawl.Partition) int {
 }
 
 // Unfolded calls f with the partitions whose log has grown since New or their last Fold, and by how
-// much, about; 0: it waits for no other entries, but shall be folded some day. What was in the log before is not known: whoever begins to hold a partition folds it
-// once.
+// much, about; 0: it waits for no other entries, but shall be folded some day. What was in the log
+// before is not known: whoever begins to hold a partition folds it once.
 func (k *Accounts) Unfolded(visit func(p crawl.Partition, entries int)) {
 	k.unfolded.mu.Lock()
 	defer k.unfolded.mu.Unlock()

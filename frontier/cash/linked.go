@@ -15,7 +15,8 @@ type linked struct {
 	dirty bool
 }
 
-// rank notes what links say of a URL from now on, and names it when it is to be looked up in its queue.
+// rank notes what links say of a URL from now on, and names it when it is to be looked up in its
+// queue.
 func (f *fold) rank(u opic.URL, before opic.Account, now *opic.Account) {
 	h := f.host(u)
 	was := h.sites

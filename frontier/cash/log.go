@@ -50,7 +50,8 @@ func readLog(v *reader.Partition, after uint64, limits *Limits, s *scratch) (*lo
 		if err != nil {
 			return nil, err
 		}
-		if n := len(value) / opic.LinkBytes; cap(room)-len(room) < n { // links that are there stay where they are
+		// links that are there stay where they are
+		if n := len(value) / opic.LinkBytes; cap(room)-len(room) < n {
 			room = make([]opic.Target, 0, max(2*cap(room), n))
 		}
 		e, err := layout.DecodeCashLogInto(room[len(room):], value)
@@ -101,7 +102,8 @@ func (l *logPiece) sortVisits() {
 
 // visitOf is the visit of a page in this piece; nil: there is none.
 func (l *logPiece) visitOf(u opic.URL) *visited {
-	i, ok := slices.BinarySearchFunc(l.visits, u, func(s visited, u opic.URL) int { return cmp.Compare(s.URL, u) })
+	i, ok := slices.BinarySearchFunc(l.visits, u,
+		func(s visited, u opic.URL) int { return cmp.Compare(s.URL, u) })
 	if !ok {
 		return nil
 	}
@@ -110,7 +112,8 @@ func (l *logPiece) visitOf(u opic.URL) *visited {
 
 // take takes out what the log has for a URL.
 func (l *logPiece) take(u opic.URL) opic.Delta {
-	i, ok := slices.BinarySearchFunc(l.deltas, u, func(d opic.Delta, u opic.URL) int { return cmp.Compare(d.URL, u) })
+	i, ok := slices.BinarySearchFunc(l.deltas, u,
+		func(d opic.Delta, u opic.URL) int { return cmp.Compare(d.URL, u) })
 	if !ok {
 		return opic.Delta{URL: u}
 	}
@@ -123,8 +126,9 @@ func (l *logPiece) take(u opic.URL) opic.Delta {
 // whose visit has changed nothing settles in the second pass.
 func (l *logPiece) rest() []opic.Delta { return l.deltas }
 
-// finish calls remove with the number of each entry that is in the plan and has no links of a page. It returns the number of
-// entries that the plan is the first to have, and the number up to which all have been folded now.
+// finish calls remove with the number of each entry that is in the plan and has no links of a page.
+// It returns the number of entries that the plan is the first to have, and the number up to which
+// all have been folded now.
 func (l *logPiece) finish(remove func(number uint64)) (taken int, folded uint64) {
 	taken, folded = len(l.numbers), l.last
 	for _, n := range l.numbers {
@@ -191,7 +195,8 @@ type away struct {
 // postCredits bounds a post.
 const postCredits = 4_000
 
-// posts sums the credits by partition, site and URL. All entries are pieces of one slice, and all credits of another.
+// posts sums the credits by partition, site and URL. All entries are pieces of one slice, and all
+// credits of another.
 func posts(all []away) (out []Post) {
 	slices.SortFunc(all, func(a, b away) int {
 		switch {

@@ -14,9 +14,11 @@ func TestPostsAreSummed(t *testing.T) {
 	var all []away
 	for page := range 10 {
 		for u := range opic.URL(3) {
-			all = append(all, away{to: 2, site: opic.Site(page % 2), Credit: opic.Credit{URL: u, Amount: 5, Links: 1}})
+			all = append(all,
+				away{to: 2, site: opic.Site(page % 2), Credit: opic.Credit{URL: u, Amount: 5, Links: 1}})
 		}
-		all = append(all, away{to: 1, site: 7, Credit: opic.Credit{URL: opic.URL(page), Amount: -1, Links: -1}})
+		all = append(all,
+			away{to: 1, site: 7, Credit: opic.Credit{URL: opic.URL(page), Amount: -1, Links: -1}})
 	}
 	out := posts(all)
 	if len(out) != 2 || out[0].To != 1 || out[1].To != 2 {
@@ -36,7 +38,8 @@ func TestPostsAreSummed(t *testing.T) {
 			}
 		}
 	}
-	if entries, err = layout.DecodeCashCredits(layout.EncodeCashCredits(out[0].Credits)); err != nil || len(entries) != 1 || len(entries[0].Credits) != 10 {
+	if entries, err = layout.DecodeCashCredits(layout.EncodeCashCredits(out[0].Credits)); err != nil ||
+		len(entries) != 1 || len(entries[0].Credits) != 10 {
 		t.Errorf("%+v, %v", entries, err)
 	}
 }
@@ -71,10 +74,15 @@ func TestTheLastVisitCounts(t *testing.T) {
 	visit := func(u opic.URL, site opic.Site, number uint64) visited {
 		return visited{CashVisit: layout.CashVisit{URL: u, Site: site}, numbers: []uint64{number}}
 	}
-	l := logPiece{last: 10, numbers: []uint64{8, 10}, visits: []visited{visit(5, 1, 4), visit(2, 1, 5), visit(5, 2, 6), visit(5, 3, 9)}}
+	l := logPiece{
+		last:    10,
+		numbers: []uint64{8, 10},
+		visits:  []visited{visit(5, 1, 4), visit(2, 1, 5), visit(5, 2, 6), visit(5, 3, 9)},
+	}
 	l.sortVisits()
 	s := l.visitOf(5)
-	if len(l.visits) != 2 || s == nil || s.Site != 3 || s.at() != 9 || len(s.numbers) != 3 || l.visitOf(3) != nil {
+	if len(l.visits) != 2 || s == nil || s.Site != 3 || s.at() != 9 || len(s.numbers) != 3 ||
+		l.visitOf(3) != nil {
 		t.Fatalf("%+v", l.visits)
 	}
 	finish := func(removed string, taken int, folded uint64) {
@@ -82,7 +90,8 @@ func TestTheLastVisitCounts(t *testing.T) {
 		var gone []uint64
 		n, upto := l.finish(func(number uint64) { gone = append(gone, number) })
 		if fmt.Sprint(gone) != removed || n != taken || upto != folded {
-			t.Errorf("%d are taken, up to %d, and %d removed; want %d, %d and %s", n, upto, gone, taken, folded, removed)
+			t.Errorf("%d are taken, up to %d, and %d removed; want %d, %d and %s", n, upto, gone, taken,
+				folded, removed)
 		}
 	}
 	two := l.visitOf(2)

@@ -25,7 +25,8 @@ type Plan struct {
 	// Change is what is added to the ledger. Accounts and Pages are new ones.
 	Change          opic.Ledger
 	Accounts, Pages int64
-	Folds, Upto     uint64    // how many folds there were before, and the number up to which the log is folded from now on
+	// how many folds there were before, and the number up to which the log is folded from now on
+	Folds, Upto     uint64
 	Least           opic.Cash // the threshold from now on
 	Folded, Settled int       // log entries taken, pages settled
 	More            bool      // the log had more
@@ -64,8 +65,8 @@ func (p *Plan) Bytes() (n int) {
 	return n
 }
 
-// Entries is the most entries that the plan puts into a transaction. Credits for another partition are an entry in the outbox, or a
-// log entry, the sums and the books of their target.
+// Entries is the most entries that the plan puts into a transaction. Credits for another partition
+// are an entry in the outbox, or a log entry, the sums and the books of their target.
 func (p *Plan) Entries() int { return len(p.Sets) + 3*len(p.Posts) + len(p.Again) + 2 }
 
 // New plans a fold; nil: the log is empty. With an order, it says which queued URLs may be moved.
@@ -80,7 +81,12 @@ func New(v *reader.Partition, limits Limits, o *order.Policy) (*Plan, error) {
 	if err != nil || l.last == 0 {
 		return nil, err
 	}
-	plan := &Plan{Generation: v.Generation, Folds: totals.Folds, Least: max(totals.Least, limits.Least), More: l.more}
+	plan := &Plan{
+		Generation: v.Generation,
+		Folds:      totals.Folds,
+		Least:      max(totals.Least, limits.Least),
+		More:       l.more,
+	}
 	f := &fold{v: v, limits: limits, order: o, log: l, blocks: map[uint64]*group{}, plan: plan}
 	f.borrow(s)
 	defer f.giveBack()
@@ -205,7 +211,8 @@ func (f *fold) visits() error {
 }
 
 // admit returns how many of the visits in front, which belong to the group, may pass on, and counts
-// their links: the new ones, and those from which cash is taken back. The first of a fold always may.
+// their links: the new ones, and those from which cash is taken back. The first of a fold always
+// may.
 func (f *fold) admit(g *group, visits []visited) (int, error) {
 	n := 0
 	for n < len(visits) && uint64(visits[n].URL) <= g.bound {
@@ -243,7 +250,8 @@ func (f *fold) admit(g *group, visits []visited) (int, error) {
 	return n, nil
 }
 
-// visit passes on what a fetched page has. Its log entry is where its links are from now on, if they are others than before.
+// visit passes on what a fetched page has. Its log entry is where its links are from now on, if
+// they are others than before.
 func (f *fold) visit(s *visited, now *opic.Account) {
 	if s.before {
 		return
@@ -343,8 +351,12 @@ func (f *fold) settle(u opic.URL, now *opic.Account) {
 	f.plan.Settled++
 }
 
-// storedLinks are the links of a page that its account stands for, with its site. They are good until the next call.
-func (f *fold) storedLinks(u opic.URL, a *opic.Account) (site opic.Site, links []opic.Target, err error) {
+// storedLinks are the links of a page that its account stands for, with its site. They are good
+// until the next call.
+func (f *fold) storedLinks(
+	u opic.URL,
+	a *opic.Account,
+) (site opic.Site, links []opic.Target, err error) {
 	if s := f.log.visitOf(u); s != nil && s.done {
 		return s.Site, s.Links, nil
 	}
@@ -364,7 +376,8 @@ func (f *fold) storedLinks(u opic.URL, a *opic.Account) (site opic.Site, links [
 	return site, links, err
 }
 
-// linksKey is the key of the links of a page: the log entry by which they came, or as the program wrote them before it left them there.
+// linksKey is the key of the links of a page: the log entry by which they came, or as the program
+// wrote them before it left them there.
 func linksKey(u opic.URL, a *opic.Account) []byte {
 	if a.At != 0 {
 		return layout.AppendCashKey(nil, layout.CashLog, a.At)
@@ -374,7 +387,13 @@ func linksKey(u opic.URL, a *opic.Account) []byte {
 
 // pass gives each of the links the same amount, and appends the credits to own URLs to list. fresh
 // is 1 for links that are new, -1 for links that are gone.
-func (f *fold) pass(list []opic.Entry, site opic.Site, links []opic.Target, each opic.Cash, fresh int32) []opic.Entry {
+func (f *fold) pass(
+	list []opic.Entry,
+	site opic.Site,
+	links []opic.Target,
+	each opic.Cash,
+	fresh int32,
+) []opic.Entry {
 	from := len(f.credited)
 	for _, t := range links {
 		c := opic.Credit{URL: t.URL, Amount: each, Links: fresh}
@@ -412,8 +431,9 @@ func (f *fold) write() {
 	f.plan.Again = append(append(f.plan.Again, cutCredits(f.later)...), cutDeltas(f.due)...)
 	f.plan.Posts = posts(f.away)
 	f.set([]byte(layout.CashRanks), opic.AppendHistogram(nil, &f.ranks))
-	// The threshold follows the number of those that are due, so the budget goes to those with the most.
-	// So does that of those that are put off because of their links, which every fold reads again.
+	// The threshold follows the number of those that are due, so the budget goes to those with the
+	// most. So does that of those that are put off because of their links, which every fold reads
+	// again.
 	if f.wanted > f.budget() || len(f.due) > f.limits.Links/4 {
 		f.plan.Least = min(2*f.plan.Least, math.MaxInt64/4)
 	} else if f.wanted < f.budget()/2 {

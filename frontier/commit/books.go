@@ -9,13 +9,13 @@ import (
 // bookSlots is what the writer knows of the slots of books (layout/books.go).
 type bookSlots struct {
 	next int // the slot that is written next
-	// in has, for each slot, the partitions whose books were written into it. Those whose newest books are there say so
-	// themselves (Partition.slot).
+	// in has, for each slot, the partitions whose books were written into it. Those whose newest books
+	// are there say so themselves (Partition.slot).
 	in [layout.BooksSlots][]layout.Generation
 }
 
-// leastInSlot is the number of partitions from which on a commit puts their books into a slot. The books of few do not pay
-// for the entry of the slot.
+// leastInSlot is the number of partitions from which on a commit puts their books into a slot. The
+// books of few do not pay for the entry of the slot.
 const leastInSlot = 3
 
 // restore takes over what a start has found in a slot.
@@ -27,11 +27,13 @@ func (b *bookSlots) restore(p *Partition, found reader.Books) {
 	}
 }
 
-// Books is the partition's meta entry while it stands in a slot; nil: the one under the partition's own key is the newest.
+// Books is the partition's meta entry while it stands in a slot; nil: the one under the partition's
+// own key is the newest.
 func (p *Partition) Books() []byte { return p.books }
 
-// writeBooks adds the books of the changed partitions to the group's entries: to a slot, if those that it has are moved away
-// within the same write. On a full disk, while they are few, and where a partition's state changes, they go under the partitions' own keys.
+// writeBooks adds the books of the changed partitions to the group's entries: to a slot, if those
+// that it has are moved away within the same write. On a full disk, while they are few, and where a
+// partition's state changes, they go under the partitions' own keys.
 func (g *Group) writeBooks(full bool) {
 	in, size := g.slotted()
 	if !full && len(in) >= leastInSlot {
@@ -72,7 +74,8 @@ func (g *Group) writeSlot(in []*Part, size int) {
 		value = layout.AppendBooks(value, gens[i], pg.books.Value)
 		pg.slot, pg.books.Value = slot+1, value[len(value)-len(pg.books.Value):len(value):len(value)]
 	}
-	g.entries = append(append(g.entries, moves...), storage.Entry{Key: layout.BooksKey(slot), Value: value})
+	g.entries = append(append(g.entries, moves...),
+		storage.Entry{Key: layout.BooksKey(slot), Value: value})
 	g.Then(func() { slots.in[slot], slots.next = gens, (slot+1)%layout.BooksSlots })
 }
 
@@ -84,7 +87,8 @@ func (g *Group) moves(slot int) (entries []storage.Entry, size int) {
 		if p == nil || p.slot != slot+1 || p.Generation != gen.Number {
 			continue
 		}
-		if pg := g.parts[gen.Partition]; pg != nil && (pg.books.Key != nil || pg.State.Generation != gen.Number) {
+		if pg := g.parts[gen.Partition]; pg != nil &&
+			(pg.books.Key != nil || pg.State.Generation != gen.Number) {
 			continue
 		}
 		key := append(layout.AppendPrefix(nil, gen.Partition, gen.Number), layout.MetaKey...)

@@ -101,7 +101,8 @@ func (b *budget) Check(m *crawl.Mutation, meta *layout.MetaEntry) error {
 		}
 	}
 	if n := SizeOf(m); len(m.Entries) > b.maxEntries || n > b.maxBytes {
-		return fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq, len(m.Entries), n)
+		return fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq,
+			len(m.Entries), n)
 	}
 	if !found || meta.Seq != m.Seq {
 		return fmt.Errorf("%w: mutation %d says that it is %d", layout.ErrCorrupt, m.Seq, meta.Seq)

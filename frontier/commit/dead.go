@@ -36,7 +36,11 @@ type deadList struct {
 }
 
 func newDeadList() *deadList {
-	return &deadList{waits: newTodo[layout.Generation](), bytes: map[layout.Generation]int64{}, freed: make(chan struct{})}
+	return &deadList{
+		waits: newTodo[layout.Generation](),
+		bytes: map[layout.Generation]int64{},
+		freed: make(chan struct{}),
+	}
 }
 
 // Add puts a generation on the list. It never blocks.

@@ -21,11 +21,17 @@ func (w *Writer) saveFilters() error {
 	var saved []filters.Saved
 	for _, p := range w.parts {
 		if p.State == layout.Holder && p.Filter != nil {
-			saved = append(saved, filters.Saved{Gen: layout.Generation{Partition: p.Partition, Number: p.Generation}, Seq: p.Seq, Filter: p.Filter})
+			saved = append(saved, filters.Saved{
+				Gen:    layout.Generation{Partition: p.Partition, Number: p.Generation},
+				Seq:    p.Seq,
+				Filter: p.Filter,
+			})
 		}
 	}
 	path := filepath.Join(w.O.BloomDir, filters.FileName)
-	if err := storage.WriteFile(path, func(out io.Writer) error { return filters.Write(out, saved) }); err != nil {
+	if err := storage.WriteFile(path, func(out io.Writer) error {
+		return filters.Write(out, saved)
+	}); err != nil {
 		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
 	}
 	return nil
@@ -68,7 +74,8 @@ func (w *Writer) takeFilterFile() []filters.Saved {
 		err = errors.Join(err, rmErr)
 	}
 	if err != nil {
-		w.log.Warn("the saved Bloom filters cannot be used; they are rebuilt in the background", "file", path, "err", err)
+		w.log.Warn("the saved Bloom filters cannot be used; they are rebuilt in the background", "file",
+			path, "err", err)
 		return nil
 	}
 	return saved

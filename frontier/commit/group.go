@@ -46,8 +46,9 @@ type Part struct {
 	Mutated  bool                      // the sequence number rises
 	Followed bool                      // a copy has taken mutations of its holder
 	Restated bool                      // the state on this node changes
-	books    storage.Entry             // the meta entry that the group writes, with its absolute key; Key nil: none
-	slot     int                       // 1 + the slot with the books; 0: they go under the partition's own key
+	// the meta entry that the group writes, with its absolute key; Key nil: none
+	books storage.Entry
+	slot  int // 1 + the slot with the books; 0: they go under the partition's own key
 }
 
 // Host is a host in a group. Only its entry is written.
@@ -66,7 +67,8 @@ func newGroup(w *Writer) *Group {
 // hasRoom reports whether a request may join the group.
 func (g *Group) hasRoom(r *Request) bool {
 	b := &g.Writer.Budget
-	return g.size < b.groupBytes && g.count < b.groupEntries && g.size+r.Bytes <= b.maxBytes && g.count+r.Entries <= b.maxEntries
+	return g.size < b.groupBytes && g.count < b.groupEntries && g.size+r.Bytes <= b.maxBytes &&
+		g.count+r.Entries <= b.maxEntries
 }
 
 // Fail notes a failure of the store, which ends the frontier.
@@ -113,7 +115,8 @@ func (g *Group) Put(key, value []byte) {
 	g.grow(len(key), len(value))
 }
 
-// PutUnder adds entries with relative keys under a generation, and returns how many bytes they have.
+// PutUnder adds entries with relative keys under a generation, and returns how many bytes they
+// have.
 func (g *Group) PutUnder(gen layout.Generation, entries []storage.Entry) int {
 	size, values := 0, 0
 	for i := range entries {
@@ -191,7 +194,8 @@ func (pg *Part) Get(rel []byte) ([]byte, bool) {
 	return v, ok
 }
 
-// Scratch is an empty slice in which to make a relative key for one call of Get, Set, Del or Written. None of them keeps it.
+// Scratch is an empty slice in which to make a relative key for one call of Get, Set, Del or
+// Written. None of them keeps it.
 func (pg *Part) Scratch() []byte { return pg.Group.Writer.scratch[:0] }
 
 // write puts an entry aside for the commit.
@@ -278,7 +282,8 @@ func (pg *Part) Block(h crawl.Host, until time.Time) error {
 	return nil
 }
 
-// Delay has a known host requested at least so far apart, also after what may have been its last request.
+// Delay has a known host requested at least so far apart, also after what may have been its last
+// request.
 func (pg *Part) Delay(h crawl.Host, d time.Duration) error {
 	if !pg.State.Serves() {
 		return fmt.Errorf("%w: host %s, whose delay was to be set", ErrNotHolder, h)
@@ -372,7 +377,8 @@ func (pg *Part) finish() (m crawl.Mutation) {
 	}
 	if pg.Restated {
 		pg.State.Changes++
-		pg.Group.entries = append(pg.Group.entries, storage.Entry{Key: layout.StateKey(pg.State.Partition), Value: layout.EncodeState(&pg.State)})
+		pg.Group.entries = append(pg.Group.entries,
+			storage.Entry{Key: layout.StateKey(pg.State.Partition), Value: layout.EncodeState(&pg.State)})
 	}
 	return m
 }
@@ -396,7 +402,8 @@ func (g *Group) commit(full error) error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.Writer.writing.during(func() error { return g.Writer.write(g.entries, full) }); err != nil {
+		if err := g.Writer.writing.during(func() error { return g.Writer.write(g.entries, full) }); err !=
+			nil {
 			return err
 		}
 	}
@@ -428,7 +435,8 @@ func (g *Group) mark() error {
 
 // WriteMeta writes the partition's books as they stand now.
 func (pg *Part) WriteMeta() {
-	pg.write(layout.MetaKey, layout.EncodeMeta(&pg.State, pg.State.Line.Stamp(pg.Group.Writer.Machine, pg.Group.Now)))
+	pg.write(layout.MetaKey,
+		layout.EncodeMeta(&pg.State, pg.State.Line.Stamp(pg.Group.Writer.Machine, pg.Group.Now)))
 }
 
 // publish makes the group's copy of a partition the real one.

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// cachedHosts is how many hosts all partitions of a node keep at least, as long as none has more than its share; twice as many at most.
+	// cachedHosts is how many hosts all partitions of a node keep at least, as long as none has more
+	// than its share; twice as many at most.
 	cachedHosts = 16_384
 	// leastCached is a partition's share when there are many.
 	leastCached = 16
@@ -16,11 +17,13 @@ const (
 	maxCachedHost = 512
 )
 
-// hostCache has the entries of those hosts of a held partition that were written last, as the store has them. The writer reads a
-// host for each lease and each result; it is in the store's table in memory then, but among a hundred thousand other keys.
+// hostCache has the entries of those hosts of a held partition that were written last, as the store
+// has them. The writer reads a host for each lease and each result; it is in the store's table in
+// memory then, but among a hundred thousand other keys.
 //
-// It is good as long as all changes of the partition come from groups of a holder. So it is dropped when the partition is restated,
-// or has followed another holder, whose mutations are not looked into.
+// It is good as long as all changes of the partition come from groups of a holder. So it is dropped
+// when the partition is restated, or has followed another holder, whose mutations are not looked
+// into.
 type hostCache struct {
 	generation uint32
 	young, old map[crawl.Host][]byte // old is what young was, when it was full
@@ -57,7 +60,8 @@ func (c *hostCache) put(h crawl.Host, v []byte, most int) {
 // cachedHost is a host's entry, if it is known without the store and the group has written none.
 func (pg *Part) cachedHost(rel []byte, h crawl.Host) ([]byte, bool) {
 	c := pg.Live.hosts
-	if c == nil || c.generation != pg.State.Generation || pg.Restated || pg.Followed || pg.Written(rel) {
+	if c == nil || c.generation != pg.State.Generation || pg.Restated || pg.Followed ||
+		pg.Written(rel) {
 		return nil, false
 	}
 	return c.get(h)

@@ -7,7 +7,8 @@ const (
 	entryPiece = 64
 )
 
-// KeyRoom is an empty slice for n bytes of keys. Keys of a group share pieces of memory: they are mostly given up together.
+// KeyRoom is an empty slice for n bytes of keys. Keys of a group share pieces of memory: they are
+// mostly given up together.
 func (g *Group) KeyRoom(n int) []byte {
 	if cap(g.keys)-len(g.keys) < n {
 		g.keys = make([]byte, 0, max(n, keyPiece))

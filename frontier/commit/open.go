@@ -44,9 +44,10 @@ type Options struct {
 	// OnQueued is called with the hosts that got new URLs, after each commit.
 	// The writer calls it, so it must not block. nil: no call.
 	OnQueued func([]QueuedHost)
-	// BeforeCommit is called before changes are applied and written that are not small, for what must be on the disk before them: the records of
-	// pages that are done. With its error nothing is written: that of a full disk (ENOSPC) makes the changes wait, any other ends the
-	// writer. The writer calls it. nil: no call.
+	// BeforeCommit is called before changes are applied and written that are not small, for what must
+	// be on the disk before them: the records of pages that are done. With its error nothing is
+	// written: that of a full disk (ENOSPC) makes the changes wait, any other ends the writer. The
+	// writer calls it. nil: no call.
 	BeforeCommit func() error
 	// OnCommit is called with the time that each group of changes took to be
 	// written, if it has any. The writer calls it, so it must not block. nil: no call.
@@ -55,8 +56,9 @@ type Options struct {
 	// while all that waits is patient: links, completions, mutations for copies. What
 	// partitions need to change hands is never held up. 0: nothing is.
 	CommitPace time.Duration
-	// Members returns the number of the cluster's members, with which CommitPace grows: a fifth of it for each beyond the
-	// first, at most to two and a half times as much. The writer calls it for each commit, so it must not block. nil: it does not grow.
+	// Members returns the number of the cluster's members, with which CommitPace grows: a fifth of it
+	// for each beyond the first, at most to two and a half times as much. The writer calls it for each
+	// commit, so it must not block. nil: it does not grow.
 	Members func() int
 	// Clock tells the time of day and how long the machine runs; nil: the process's.
 	Clock Clock
@@ -123,7 +125,8 @@ func Open(kv storage.KV, o Options) (*Writer, error) {
 		KV: kv, O: o, log: o.Logger, clock: o.Clock, Machine: layout.RunOf(o.Machine),
 		in: make(chan *Request), stopped: make(chan struct{}), Budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]*shown{}, parts: map[crawl.Partition]*Partition{},
-		payloads: map[crawl.Partition]*filters.Payloads{}, rebuilds: newTodo[rebuild](), DeadList: newDeadList(),
+		payloads: map[crawl.Partition]*filters.Payloads{}, rebuilds: newTodo[rebuild](),
+		DeadList: newDeadList(),
 	}
 	if f.clock == nil {
 		f.clock, f.Machine = processClock{time.Now()}, 0
@@ -151,7 +154,14 @@ func Open(kv storage.KV, o Options) (*Writer, error) {
 
 // load begins with what the store has.
 func (w *Writer) load() error {
-	found, err := recovery.Load(recovery.Options{KV: w.KV, HighWater: w.O.HighWater, Machine: w.Machine, Now: w.moment(), Node: w.O.Node, Log: w.log})
+	found, err := recovery.Load(recovery.Options{
+		KV:        w.KV,
+		HighWater: w.O.HighWater,
+		Machine:   w.Machine,
+		Now:       w.moment(),
+		Node:      w.O.Node,
+		Log:       w.log,
+	})
 	if err != nil {
 		return err
 	}

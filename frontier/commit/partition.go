@@ -18,8 +18,8 @@ type Partition struct {
 	Sinks      []Sink
 	Payloads   filters.PayloadPair
 	hosts      *hostCache // nil: none
-	// slot is 1 + the slot in which the newest books of this generation are, and books is their entry; 0 and nil: they are under
-	// the partition's own key.
+	// slot is 1 + the slot in which the newest books of this generation are, and books is their entry;
+	// 0 and nil: they are under the partition's own key.
 	slot  int
 	books []byte
 }

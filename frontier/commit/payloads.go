@@ -123,7 +123,9 @@ func (w *Writer) rebuildPayloads(ctx context.Context, p crawl.Partition) error {
 
 // WhereContents returns what to ask for a payload of a partition; held is false when it
 // is not held here.
-func (w *Writer) WhereContents(p crawl.Partition) (gen layout.Generation, fl *filters.Payloads, held bool) {
+func (w *Writer) WhereContents(
+	p crawl.Partition,
+) (gen layout.Generation, fl *filters.Payloads, held bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.metas[p]

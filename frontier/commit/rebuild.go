@@ -32,7 +32,8 @@ func (w *Writer) rebuildFilters(ctx context.Context) {
 			make, what = w.rebuildPayloads, "payload"
 		}
 		if err := make(ctx, r.partition); err != nil && !isStop(err) {
-			w.log.Error("a Bloom filter was not rebuilt; every "+what+" of its partition is looked up in the store", "partition", r.partition, "err", err)
+			w.log.Error("a Bloom filter was not rebuilt; every "+what+
+				" of its partition is looked up in the store", "partition", r.partition, "err", err)
 		}
 	}
 }

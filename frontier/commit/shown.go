@@ -115,7 +115,11 @@ func (w *Writer) Read(p crawl.Partition) (*reader.Partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: m.Generation}, Line: m.line}, nil
+	return &reader.Partition{
+		Snapshot:   snap,
+		Generation: layout.Generation{Partition: p, Number: m.Generation},
+		Line:       m.line,
+	}, nil
 }
 
 // Sets returns this node's records, by partition.
@@ -126,7 +130,8 @@ func (w *Writer) Sets() []layout.SetRecord {
 		out = append(out, r)
 	}
 	w.mu.Unlock()
-	slices.SortFunc(out, func(a, b layout.SetRecord) int { return int(a.Partition) - int(b.Partition) })
+	slices.SortFunc(out,
+		func(a, b layout.SetRecord) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
 

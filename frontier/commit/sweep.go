@@ -57,7 +57,8 @@ func (w *Writer) sweep(ctx context.Context) {
 			retry = sweepRetry
 			continue
 		case w.DeadList.failed(gen, err, time.Now()):
-			w.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.Partition, "generation", gen.Number, "err", err)
+			w.log.Error("an unused copy was not deleted; the deletion is retried", "partition",
+				gen.Partition, "generation", gen.Number, "err", err)
 		}
 		select {
 		case <-time.After(retry):
@@ -70,7 +71,10 @@ func (w *Writer) sweep(ctx context.Context) {
 
 // sweepGeneration deletes all keys of one generation, then its place on the
 // list. It counts the keys, also when it fails.
-func (w *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
+func (w *Writer) sweepGeneration(
+	ctx context.Context,
+	gen layout.Generation,
+) (deleted int, err error) {
 	var from []byte
 	for {
 		keys, err := w.deadKeys(gen, from)
@@ -82,12 +86,17 @@ func (w *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (de
 		}
 		from = keys[len(keys)-1]
 		hurry := w.DeadList.read().Bytes > sweepHurry
-		err = w.Do(ctx, &Request{Patient: !hurry, Entries: len(keys), Bytes: len(keys) * len(from), Apply: func(g *Group) error {
-			for _, k := range keys {
-				g.Put(k, nil)
-			}
-			return nil
-		}})
+		err = w.Do(ctx, &Request{
+			Patient: !hurry,
+			Entries: len(keys),
+			Bytes:   len(keys) * len(from),
+			Apply: func(g *Group) error {
+				for _, k := range keys {
+					g.Put(k, nil)
+				}
+				return nil
+			},
+		})
 		if err != nil {
 			return deleted, err
 		}
@@ -123,7 +132,8 @@ func (w *Writer) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) 
 		from = prefix
 	}
 	size, most := 0, w.Budget.linkBytes
-	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, w.Budget.groupEntries) && size < most; it.Next() {
+	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, w.Budget.groupEntries) &&
+		size < most; it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
 		size += len(it.Key()) + layout.PrefixLen
 	}

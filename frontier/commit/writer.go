@@ -136,8 +136,8 @@ func (w *Writer) serve(over <-chan struct{}, cancel func()) error {
 	}
 }
 
-// pace is the least time between the beginnings of two commits now. The more members a cluster has, the fewer requests
-// of each come within a time, and each commit has its messages to replicas.
+// pace is the least time between the beginnings of two commits now. The more members a cluster has,
+// the fewer requests of each come within a time, and each commit has its messages to replicas.
 func (w *Writer) pace() time.Duration {
 	pace := w.O.CommitPace
 	if w.O.Members == nil {
@@ -236,8 +236,9 @@ func (w *Writer) work(rs []*Request) error {
 	return nil
 }
 
-// before has written what must be on the disk before these requests are: what they say is done was handed to it before they came here. It is called before
-// any of them is applied: only a small one may be applied twice.
+// before has written what must be on the disk before these requests are: what they say is done was
+// handed to it before they came here. It is called before any of them is applied: only a small one
+// may be applied twice.
 func (w *Writer) before(rs []*Request) error {
 	if w.O.BeforeCommit == nil || !slices.ContainsFunc(rs, func(r *Request) bool { return !r.Small }) {
 		return nil

@@ -109,7 +109,8 @@ func Read(in io.Reader, size int64) ([]Saved, error) {
 	}
 	want := sum.Sum32()
 	var got [crc32.Size]byte
-	if _, err := io.ReadFull(buffered, got[:]); err != nil || left != 0 || binary.LittleEndian.Uint32(got[:]) != want {
+	if _, err := io.ReadFull(buffered, got[:]); err != nil || left != 0 ||
+		binary.LittleEndian.Uint32(got[:]) != want {
 		return nil, fmt.Errorf("%w: the checksum does not match", layout.ErrCorrupt)
 	}
 	return saved, nil
@@ -122,9 +123,13 @@ func readSavedFilter(r io.Reader, left int64) (s Saved, n int64, err error) {
 	if _, err := io.ReadFull(r, h[:]); err != nil {
 		return s, 0, fmt.Errorf("%w: it ends within a filter", layout.ErrCorrupt)
 	}
-	s.Gen = layout.Generation{Partition: crawl.Partition(binary.LittleEndian.Uint16(h[0:])), Number: binary.LittleEndian.Uint32(h[2:])}
+	s.Gen = layout.Generation{
+		Partition: crawl.Partition(binary.LittleEndian.Uint16(h[0:])),
+		Number:    binary.LittleEndian.Uint32(h[2:]),
+	}
 	s.Seq = crawl.Seq(binary.LittleEndian.Uint64(h[6:]))
-	count, capacity := int64(binary.LittleEndian.Uint64(h[14:])), int64(binary.LittleEndian.Uint64(h[22:]))
+	count, capacity := int64(binary.LittleEndian.Uint64(h[14:])),
+		int64(binary.LittleEndian.Uint64(h[22:]))
 	bits := binary.LittleEndian.Uint64(h[30:])
 	left -= filterHeader
 	if bits == 0 || left < 8 || bits > uint64(left)*8 || count < 0 || capacity < 0 {
@@ -141,6 +146,10 @@ func readSavedFilter(r io.Reader, left int64) (s Saved, n int64, err error) {
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(raw[8*i:])
 	}
-	s.Filter = &URLs{bits: bloom.FromWithM(words, uint(bits), filterHashes), Count: count, Capacity: capacity}
+	s.Filter = &URLs{
+		bits:     bloom.FromWithM(words, uint(bits), filterHashes),
+		Count:    count,
+		Capacity: capacity,
+	}
 	return s, filterHeader + int64(len(raw)), nil
 }

@@ -13,12 +13,14 @@ func TestDamagedFilterFile(t *testing.T) {
 	fl := NewURLs(10)
 	fl.Add(layout.FingerprintOf("x"))
 	var b bytes.Buffer
-	if err := Write(&b, []Saved{{layout.Generation{Partition: 1, Number: 2}, 3, fl}, {layout.Generation{Partition: 4, Number: 5}, 6, NewURLs(0)}}); err != nil {
+	if err := Write(&b, []Saved{{layout.Generation{Partition: 1, Number: 2}, 3, fl},
+		{layout.Generation{Partition: 4, Number: 5}, 6, NewURLs(0)}}); err != nil {
 		t.Fatal(err)
 	}
 	good := b.Bytes()
 	got, err := Read(bytes.NewReader(good), int64(len(good)))
-	if err != nil || len(got) != 2 || got[0].Gen != (layout.Generation{Partition: 1, Number: 2}) || got[0].Seq != 3 || got[0].Filter.Count != 1 || !got[0].Filter.Maybe(layout.FingerprintOf("x")) {
+	if err != nil || len(got) != 2 || got[0].Gen != (layout.Generation{Partition: 1, Number: 2}) ||
+		got[0].Seq != 3 || got[0].Filter.Count != 1 || !got[0].Filter.Maybe(layout.FingerprintOf("x")) {
 		t.Fatalf("read back %+v, %v", got, err)
 	}
 	for i := range good {
@@ -37,7 +39,8 @@ func TestDamagedFilterFile(t *testing.T) {
 
 func FuzzFilterFile(f *testing.F) {
 	var b bytes.Buffer
-	if err := Write(&b, []Saved{{layout.Generation{Partition: 1, Number: 2}, 3, NewURLs(0)}}); err != nil {
+	if err := Write(&b, []Saved{
+		{layout.Generation{Partition: 1, Number: 2}, 3, NewURLs(0)}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b.Bytes())
@@ -93,7 +96,8 @@ func TestSeenCache(t *testing.T) {
 			t.Fatalf("%d is not there", i)
 		}
 	}
-	if c.Has(c.Key(layout.Generation{Partition: 3, Number: 2}, "99999")) || c.Has(c.Key(layout.Generation{Partition: 4, Number: 1}, "99999")) {
+	if c.Has(c.Key(layout.Generation{Partition: 3, Number: 2}, "99999")) ||
+		c.Has(c.Key(layout.Generation{Partition: 4, Number: 1}, "99999")) {
 		t.Fatal("another generation knows the URL")
 	}
 }

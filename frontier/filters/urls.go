@@ -17,7 +17,8 @@ import (
 // SeenCache remembers URLs whose record exists. It holds halves of hashes with a secret
 // seed, so that nobody can craft URLs that collide in it; the other half says in which
 // bucket. So two URLs are taken for one by chance once in 2^61 look-ups. A bucket
-// is a line of the processor's cache, with eight slots: the oldest hash is evicted. A zero slot is empty.
+// is a line of the processor's cache, with eight slots: the oldest hash is evicted. A zero slot is
+// empty.
 type SeenCache struct {
 	slots  []uint64
 	mask   uint64 // number of buckets - 1
@@ -108,7 +109,12 @@ func (f *URLs) Full() bool { return f.Count > f.Capacity }
 
 // ReadURLs makes a filter of the records and the hosts of one generation; keys is
 // how many these are.
-func ReadURLs(ctx context.Context, snap storage.Snapshot, gen layout.Generation, keys int64) (*URLs, error) {
+func ReadURLs(
+	ctx context.Context,
+	snap storage.Snapshot,
+	gen layout.Generation,
+	keys int64,
+) (*URLs, error) {
 	fl := NewURLs(keys)
 	v := reader.Partition{Snapshot: snap, Generation: gen}
 	err := v.Each(ctx, layout.TableRecords, func(it storage.Iterator) error {

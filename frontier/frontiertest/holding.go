@@ -17,7 +17,12 @@ func Holding(t testing.TB, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.F
 }
 
 // WithPlanner is Holding with a planner of visits; nil: without.
-func WithPlanner(t testing.TB, j frontier.Planner, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
+func WithPlanner(
+	t testing.TB,
+	j frontier.Planner,
+	epoch crawl.Epoch,
+	ps ...crawl.Partition,
+) *frontier.Frontier {
 	t.Helper()
 	front, err := frontier.New(storage.NewMemory(), frontier.Options{})
 	if err != nil {

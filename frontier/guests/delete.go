@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // Choice says which guests are deleted.
@@ -75,28 +76,22 @@ func (t *Table) chosen(
 		return nil, nil, err
 	}
 	defer v.Close()
-	it := v.Iterate(prefix)
-	defer it.Close()
-	from := prefix
-	if after != nil {
-		from = append(bytes.Clone(after), 0)
-	}
-	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
-		key := bytes.Clone(it.Key()[layout.PrefixLen:])
+	err = v.EachBehind(prefix, after, func(key []byte, it storage.Iterator) (more bool, err error) {
 		if c.Before != 0 {
 			value, err := it.Value()
 			if err != nil {
-				return nil, nil, err
+				return false, err
 			}
 			if e, err := layout.DecodeGuest(value); err != nil || e.Created >= c.Before {
-				continue
+				return true, nil
 			}
 		}
-		if keys = append(keys, key); len(keys) == piece {
-			return keys, key, nil
+		if keys = append(keys, bytes.Clone(key)); len(keys) == piece {
+			next = keys[piece-1]
 		}
-	}
-	return keys, nil, nil
+		return next == nil, nil
+	})
+	return keys, next, err
 }
 
 // remove deletes a guest within a group.

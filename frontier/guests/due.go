@@ -158,7 +158,8 @@ func (s *search) crawl(id string) error {
 	it := s.v.Iterate(prefix)
 	defer it.Close()
 	looked := 0
-	for it.Seek(s.v.Abs(prefix)); it.Valid() && len(s.out.Guests) < s.most && looked < maxLooked; it.Next() {
+	for it.Seek(s.v.Abs(prefix)); it.Valid() && len(s.out.Guests) < s.most &&
+		looked < maxLooked; it.Next() {
 		ms, host, ok := layout.ParseGuestWakeKey(it.Key()[layout.PrefixLen:], id)
 		if !ok {
 			return fmt.Errorf("%w: place of a queue", layout.ErrCorrupt)

@@ -10,6 +10,7 @@ import (
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
 	"crawlnode/web/urlnorm"
 )
 
@@ -175,34 +176,31 @@ func (t *Table) ListGuests(
 	if len(after) > 0 && !bytes.HasPrefix(after, prefix) {
 		return nil, nil, errors.New("the place in the list is of another list")
 	}
-	it := v.Iterate(prefix)
-	defer it.Close()
-	from := prefix
-	if len(after) > 0 {
-		from = append(bytes.Clone(after), 0)
-	}
-	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
-		key := it.Key()[layout.PrefixLen:]
+	err = v.EachBehind(prefix, after, func(key []byte, it storage.Iterator) (more bool, err error) {
 		h, _, ok := layout.ParseGuestKey(key, id)
 		value, err := it.Value()
 		if err != nil {
-			return nil, nil, err
+			return false, err
 		}
 		e, err := layout.DecodeGuest(value)
 		if err == nil && !ok {
 			err = layout.ErrCorrupt
 		}
 		if err != nil {
-			return nil, nil, err
+			return false, err
 		}
 		if g := shownGuest(id, h, &e); want(g.URL) {
 			gs = append(gs, g)
 		}
 		if budget--; len(gs) >= n || budget <= 0 {
-			return gs, bytes.Clone(key), nil
+			next = bytes.Clone(key)
 		}
+		return next == nil, nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	return gs, nil, nil
+	return gs, next, nil
 }
 
 // Rule is what is set for a queue, or for all queues of a crawl. Nil: it stays.

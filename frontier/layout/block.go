@@ -8,15 +8,16 @@ import (
 	"crawlnode/crawl"
 )
 
-// A block is some queue entries of one host and band under one key. URLs that were found together wait in one,
-// so that a page with many new links writes few keys. The key has the last of the BlockSpan numbers
-// of which the block's URLs have one each: so the key follows from the number of any of them.
+// A block is some queue entries of one host and band under one key. URLs that were found together
+// wait in one, so that a page with many new links writes few keys. The key has the last of the
+// BlockSpan numbers of which the block's URLs have one each: so the key follows from the number of
+// any of them.
 //
 //	byte blockMark, for each number from the first of the span: u length, queue entry; length 0: nobody has it
 //
-// A block is not written again for each URL that leaves it: the host's entry, which is written anyway, says who is
-// left (OpenBlock). A URL whose entry changes leaves the block, and has a key of its own from then on,
-// under its old number.
+// A block is not written again for each URL that leaves it: the host's entry, which is written
+// anyway, says who is left (OpenBlock). A URL whose entry changes leaves the block, and has a key
+// of its own from then on, under its old number.
 const (
 	// BlockSpan is how many numbers belong to a block. It begins at a multiple of them.
 	BlockSpan = 32
@@ -37,7 +38,8 @@ func BlockNumber(seq uint64) uint64 { return seq | (BlockSpan - 1) }
 // FirstOfBlock is the first number of its span.
 func FirstOfBlock(seq uint64) uint64 { return seq &^ (BlockSpan - 1) }
 
-// NextBlock is where a block may begin when next is the next free number: in a span in which nothing is.
+// NextBlock is where a block may begin when next is the next free number: in a span in which
+// nothing is.
 func NextBlock(next uint64) uint64 {
 	if next <= 1 {
 		return 1 // numbers begin with 1
@@ -48,7 +50,8 @@ func NextBlock(next uint64) uint64 {
 // IsBlock reports whether a value of the table of queues is a block.
 func IsBlock(value []byte) bool { return len(value) > 0 && value[0] == blockMark }
 
-// Block is the entries of a block by number, from the first of the span; nil: nobody has the number.
+// Block is the entries of a block by number, from the first of the span; nil: nobody has the
+// number.
 type Block [MaxBlock][]byte
 
 // Encode writes a block.
@@ -129,7 +132,8 @@ func (h *HostEntry) Open(band crawl.Band, seq uint64) *OpenBlock {
 
 // Close forgets an open block.
 func (h *HostEntry) Close(o OpenBlock) {
-	h.Blocks = slices.DeleteFunc(h.Blocks, func(b OpenBlock) bool { return b.Band == o.Band && b.Number == o.Number })
+	h.Blocks = slices.DeleteFunc(h.Blocks,
+		func(b OpenBlock) bool { return b.Band == o.Band && b.Number == o.Number })
 }
 
 // writeBlocks writes the open blocks.

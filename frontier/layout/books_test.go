@@ -30,7 +30,8 @@ func TestBooksOfManyPartitions(t *testing.T) {
 	}
 	for n := range b { // cut off anywhere but behind an entry
 		whole := 0
-		if err := EachBooks(b[:n], func(Generation, []byte) { whole++ }); err == nil && (n-1)%(len(b)/3) != 0 {
+		if err := EachBooks(b[:n], func(Generation, []byte) { whole++ }); err == nil &&
+			(n-1)%(len(b)/3) != 0 {
 			t.Errorf("%d of %d bytes are read, as %d entries", n, len(b), whole)
 		}
 	}

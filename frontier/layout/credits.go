@@ -64,8 +64,8 @@ func AppendInboxKey(b []byte, from crawl.Partition) []byte {
 	return binary.BigEndian.AppendUint16(append(b, TableCash, CashInbox), uint16(from))
 }
 
-// AppendHostNumberKey appends the relative key of what is known of a host by its number: CashHosts, which the
-// name of the host follows, or CashSites.
+// AppendHostNumberKey appends the relative key of what is known of a host by its number: CashHosts,
+// which the name of the host follows, or CashSites.
 func AppendHostNumberKey(b []byte, what byte, u opic.URL) []byte {
 	n := u.Host()
 	return append(b, TableCash, what, byte(n>>16), byte(n>>8), byte(n))
@@ -74,7 +74,8 @@ func AppendHostNumberKey(b []byte, what byte, u opic.URL) []byte {
 // HostOfKey is the name in a relative key of CashHosts.
 func HostOfKey(rel []byte) crawl.Host { return crawl.Host(rel[min(len(rel), 5):]) }
 
-// AppendNumberedKey appends what the relative keys of all records begin with that a URL of a host with this number may have.
+// AppendNumberedKey appends what the relative keys of all records begin with that a URL of a host
+// with this number may have.
 func AppendNumberedKey(b []byte, host crawl.Host, u opic.URL) []byte {
 	b = append(AppendHost(b, TableRecords, host), 0)
 	return append(b, byte(u>>32), byte(u>>24), byte(u>>16), byte(u>>8), byte(u))
@@ -107,7 +108,10 @@ func ParseCreditsKey(rel []byte) (OutboxKey, bool) {
 	if len(rel) != 11 || rel[0] != TableCredits {
 		return OutboxKey{}, false
 	}
-	return OutboxKey{Target: crawl.Partition(binary.BigEndian.Uint16(rel[1:])), Seq: binary.BigEndian.Uint64(rel[3:])}, true
+	return OutboxKey{
+		Target: crawl.Partition(binary.BigEndian.Uint16(rel[1:])),
+		Seq:    binary.BigEndian.Uint64(rel[3:]),
+	}, true
 }
 
 // CashTotalsEntry are the sums of a partition's cash.
@@ -117,7 +121,8 @@ type CashTotalsEntry struct {
 	Next   uint64    // OutboxNext, when credits were last posted
 	// Accounts and Pages are the numbers of accounts and of those that were fetched.
 	Accounts, Pages int64
-	// Folds is the number of folds. What the log has up to the number Folded has been folded: these are links of pages.
+	// Folds is the number of folds. What the log has up to the number Folded has been folded: these
+	// are links of pages.
 	Folds, Folded uint64
 }
 
@@ -126,7 +131,8 @@ type CashTotalsEntry struct {
 //	version, i minted, i evaporated, i sent, i received, i least, u next, i accounts, i pages[, u folds, u folded]
 func EncodeCashTotals(t *CashTotalsEntry) []byte {
 	w := newEncoder(64)
-	for _, c := range [...]opic.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent, t.Ledger.Received, t.Least} {
+	for _, c := range [...]opic.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent,
+		t.Ledger.Received, t.Least} {
 		w.i(int64(c))
 	}
 	w.u(t.Next)
@@ -145,7 +151,8 @@ func DecodeCashTotals(b []byte) (t CashTotalsEntry, err error) {
 		return t, nil
 	}
 	r := newDecoder(b)
-	for _, c := range [...]*opic.Cash{&t.Ledger.Minted, &t.Ledger.Evaporated, &t.Ledger.Sent, &t.Ledger.Received, &t.Least} {
+	for _, c := range [...]*opic.Cash{&t.Ledger.Minted, &t.Ledger.Evaporated, &t.Ledger.Sent,
+		&t.Ledger.Received, &t.Least} {
 		*c = opic.Cash(r.i())
 	}
 	t.Next, t.Accounts, t.Pages = r.u(), r.i(), r.i()
@@ -196,7 +203,8 @@ func EncodeCashCredits(entries []opic.Entry) []byte {
 		entries[i].Seq = uint64(i + 1)
 		credits += len(entries[i].Credits)
 	}
-	w := newEncoder(64 + 12*len(entries) + 6*credits) // of one host, and with one amount, they take so much
+	// of one host, and with one amount, they take so much
+	w := newEncoder(64 + 12*len(entries) + 6*credits)
 	w.byte(logCredits)
 	w.b = opic.AppendParcel(w.b, &opic.Parcel{Entries: entries})
 	return w.b
@@ -213,7 +221,8 @@ func EncodeCashDeltas(deltas []opic.Delta) []byte {
 // DecodeCashLog reads an entry of the log.
 func DecodeCashLog(b []byte) (CashLogEntry, error) { return DecodeCashLogInto(nil, b) }
 
-// DecodeCashLogInto reads an entry of the log. The links of a page go into the memory of dst, whose content is lost, if there is enough.
+// DecodeCashLogInto reads an entry of the log. The links of a page go into the memory of dst, whose
+// content is lost, if there is enough.
 func DecodeCashLogInto(dst []opic.Target, b []byte) (e CashLogEntry, err error) {
 	r := newDecoder(b)
 	switch r.byte() {
@@ -261,7 +270,8 @@ func EncodeCashLinks(site opic.Site, links []opic.Target) []byte {
 	return appendLinks(newEncoder(8+6*len(links)).b, site, links)
 }
 
-// DecodeCashLinks reads the links of a page into the memory of dst, whose content is lost; nil is good.
+// DecodeCashLinks reads the links of a page into the memory of dst, whose content is lost; nil is
+// good.
 func DecodeCashLinks(dst []opic.Target, b []byte) (opic.Site, []opic.Target, error) {
 	r := newDecoder(b)
 	site, links, err := readLinks(dst, &r)
@@ -269,7 +279,11 @@ func DecodeCashLinks(dst []opic.Target, b []byte) (opic.Site, []opic.Target, err
 }
 
 // DecodeCashVisitOf reads the links of a page as DecodeCashLinks does, from its log entry.
-func DecodeCashVisitOf(dst []opic.Target, page opic.URL, b []byte) (opic.Site, []opic.Target, error) {
+func DecodeCashVisitOf(
+	dst []opic.Target,
+	page opic.URL,
+	b []byte,
+) (opic.Site, []opic.Target, error) {
 	r := newDecoder(b)
 	if r.byte() != logVisit || opic.URL(r.u()) != page {
 		return 0, nil, fmt.Errorf("%w: links of a page in the log of credits", ErrCorrupt)
@@ -307,7 +321,8 @@ func NumberOf(u urlnorm.URL) opic.URL {
 	return n.Of(u)
 }
 
-// Numberer makes numbers of URLs as NumberOf does. It remembers the host of the URL before, which is that of most links of a page.
+// Numberer makes numbers of URLs as NumberOf does. It remembers the host of the URL before, which
+// is that of most links of a page.
 type Numberer struct {
 	host string
 	hash uint64

@@ -11,10 +11,13 @@ import (
 func FuzzCashLog(f *testing.F) {
 	links := []opic.Target{{Partition: 1, URL: 2}, {Partition: 1, URL: 3}, {Partition: 9, URL: 1}}
 	for _, b := range [][]byte{
-		EncodeCashVisit(&CashVisit{URL: 5, Site: 9, Links: links}), EncodeCashLinks(3, links), EncodeMark(7),
-		EncodeCashCredits([]opic.Entry{{Site: 4, Credits: []opic.Credit{{URL: 1, Amount: -5, Links: 1}}}, {}}),
+		EncodeCashVisit(&CashVisit{URL: 5, Site: 9, Links: links}), EncodeCashLinks(3, links),
+		EncodeMark(7),
+		EncodeCashCredits(
+			[]opic.Entry{{Site: 4, Credits: []opic.Credit{{URL: 1, Amount: -5, Links: 1}}}, {}}),
 		EncodeCashDeltas([]opic.Delta{{URL: 1, Amount: 5, Links: 1}}), nil, {FormatVersion}, {9},
-		EncodeCashTotals(&CashTotalsEntry{Ledger: opic.Ledger{Minted: 4}, Least: 2, Next: 5, Accounts: 1, Pages: 1}),
+		EncodeCashTotals(
+			&CashTotalsEntry{Ledger: opic.Ledger{Minted: 4}, Least: 2, Next: 5, Accounts: 1, Pages: 1}),
 	} {
 		f.Add(b)
 	}
@@ -36,7 +39,8 @@ func FuzzCashLog(f *testing.F) {
 			}
 		}
 		if site, links, err := DecodeCashLinks(nil, b); err == nil {
-			if s, l, err := DecodeCashLinks(nil, EncodeCashLinks(site, links)); err != nil || s != site || !reflect.DeepEqual(l, links) {
+			if s, l, err := DecodeCashLinks(nil, EncodeCashLinks(site, links)); err != nil || s != site ||
+				!reflect.DeepEqual(l, links) {
 				t.Fatalf("links %v became %v, %v", links, l, err)
 			}
 		}
@@ -56,7 +60,14 @@ func FuzzCashLog(f *testing.F) {
 // Credits of another member have no more links than pages have.
 func TestForeignCreditsHaveFewLinks(t *testing.T) {
 	t.Parallel()
-	for links, ok := range map[int32]bool{1: true, maxCreditLinks: true, -maxCreditLinks: true, maxCreditLinks + 1: false, -maxCreditLinks - 1: false, 1<<31 - 1: false} {
+	for links, ok := range map[int32]bool{
+		1:                   true,
+		maxCreditLinks:      true,
+		-maxCreditLinks:     true,
+		maxCreditLinks + 1:  false,
+		-maxCreditLinks - 1: false,
+		1<<31 - 1:           false,
+	} {
 		b := EncodeCashCredits([]opic.Entry{{Credits: []opic.Credit{{URL: 1, Links: links}}}})
 		if _, err := DecodeCashCredits(b); (err == nil) != ok {
 			t.Errorf("%d links: %v", links, err)

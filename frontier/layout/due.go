@@ -9,7 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// Estimate is what the sums of pages count a planned page with. The store does not read it but for DueVisit.
+// Estimate is what the sums of pages count a planned page with. The store does not read it but for
+// DueVisit.
 type Estimate struct {
 	Belief [4]byte // estimate.Gamma.Append
 	Weight byte    // recrawl.PackWeight

@@ -170,7 +170,11 @@ var ErrCorrupt = errors.New("frontier: damaged entry in the store")
 func isHTTPS(u urlnorm.URL) bool { return u.Scheme() == "https" }
 
 // behindHost is the port, if any, with the path and the query.
-func behindHost(u urlnorm.URL) string { return u.String()[len(u.Scheme())+len("://")+len(u.Host()):] }
+func behindHost(
+	u urlnorm.URL,
+) string {
+	return u.String()[len(u.Scheme())+len("://")+len(u.Host()):]
+}
 
 func schemeOf(https bool) string {
 	if https {

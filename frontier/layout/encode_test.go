@@ -47,13 +47,18 @@ func TestTimesSurvive(t *testing.T) {
 
 func TestWakeNeverTooEarly(t *testing.T) {
 	t.Parallel()
-	for _, at := range []time.Time{noon, noon.Truncate(time.Millisecond), noon.Add(-time.Nanosecond), time.Unix(0, 1).UTC()} {
+	for _, at := range []time.Time{noon, noon.Truncate(time.Millisecond), noon.Add(-time.Nanosecond),
+		time.Unix(0, 1).UTC()} {
 		w := WakeOf(3, &crawl.HostState{NotBefore: at})
 		if got := w.Time(); got.Before(at) || got.Sub(at) >= time.Millisecond || w.Band != 3 {
 			t.Errorf("%v became %v", at, got)
 		}
 	}
-	late := crawl.HostState{NotBefore: noon, FrozenUntil: noon.Add(time.Hour), HoldUntil: noon.Add(2 * time.Hour)}
+	late := crawl.HostState{
+		NotBefore:   noon,
+		FrozenUntil: noon.Add(time.Hour),
+		HoldUntil:   noon.Add(2 * time.Hour),
+	}
 	if got := WakeOf(0, &late).Time(); got.Before(late.HoldUntil) {
 		t.Errorf("a held host wakes at %v", got)
 	}
@@ -66,13 +71,36 @@ func TestWakeNeverTooEarly(t *testing.T) {
 func TestValuesSurvive(t *testing.T) {
 	t.Parallel()
 	u := canonical("https://[::1]:8443/a%20b?q=1")
-	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Cookies: "k=1; Path=/", Revisit: true, Refetch: true}
+	item := crawl.Item{
+		URL:          u,
+		Band:         3,
+		Seq:          1 << 40,
+		Depth:        5,
+		Hops:         2,
+		Via:          crawl.ViaSitemap,
+		Attempts:     2,
+		NotBefore:    noon,
+		ETag:         "e",
+		LastModified: "m",
+		Cookies:      "k=1; Path=/",
+		Revisit:      true,
+		Refetch:      true,
+	}
 	got, err := DecodeItem(HostOf(u), item.Band, item.Seq, EncodeQueued(&item, true, 2))
 	if err != nil || got != item {
 		t.Errorf("item %+v came back as %+v, %v", item, got, err)
 	}
-	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
-	rec.NotBefore, rec.Revisit, rec.Refetch, rec.Cookies = time.Time{}, false, false, "" // they stand in the queue entry
+	rec := crawl.Record{
+		Item:      item,
+		State:     crawl.Failed,
+		Status:    503,
+		FetchedAt: noon,
+		Reason:    "no",
+		Digest:    [20]byte{9},
+		Archive:   archived,
+	}
+	// they stand in the queue entry
+	rec.NotBefore, rec.Revisit, rec.Refetch, rec.Cookies = time.Time{}, false, false, ""
 	rec.Visits, rec.VisitedAt, rec.CheckAt, rec.DepthCut = "visits", noon, noon.Add(time.Hour), true
 	rec.Basis, rec.ChangedAt = 1<<31, noon.Add(time.Minute)
 	s, err := DecodeRecord(EncodeRecord(&rec))
@@ -83,29 +111,62 @@ func TestValuesSurvive(t *testing.T) {
 	if s.Record != rec {
 		t.Errorf("record %+v came back as %+v", rec, s.Record)
 	}
-	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true, Claimed: noon, From: "http://b.test/", Anchor: "what it says"}
+	link := crawl.Target{
+		URL:        u,
+		Depth:      3,
+		Band:       7,
+		Hops:       1,
+		Via:        crawl.ViaAsset,
+		Again:      true,
+		Suspicious: true,
+		Claimed:    noon,
+		From:       "http://b.test/",
+		Anchor:     "what it says",
+	}
 	if l, err := DecodeLink(EncodeLink(&link)); err != nil || l != link {
 		t.Errorf("link %+v came back as %+v, %v", link, l, err)
 	}
-	robots := &crawl.Robots{Origin: "https://[::1]:8443", Verdict: crawl.RobotsDenyAll, Status: 500, Fetched: noon, Expires: noon, CrawlDelay: 9, Body: []byte("b")}
+	robots := &crawl.Robots{
+		Origin:     "https://[::1]:8443",
+		Verdict:    crawl.RobotsDenyAll,
+		Status:     500,
+		Fetched:    noon,
+		Expires:    noon,
+		CrawlDelay: 9,
+		Body:       []byte("b"),
+	}
 	tag := OriginTag(HostOf(u), robots.Origin)
-	if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(robots)); err != nil || !reflect.DeepEqual(r, robots) || tag != "s:8443" {
+	if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(robots)); err != nil ||
+		!reflect.DeepEqual(r, robots) || tag != "s:8443" {
 		t.Errorf("robots %+v came back as %+v, %v", robots, r, err)
 	}
-	for _, about := range []crawl.Robots{{TDMAsked: true}, {TDM: []byte("[]")}, {TDM: []byte("[]"), TDMAsked: true, Body: []byte("b")}} {
+	for _, about := range []crawl.Robots{{TDMAsked: true}, {TDM: []byte("[]")},
+		{TDM: []byte("[]"), TDMAsked: true, Body: []byte("b")}} {
 		about.Origin, about.Verdict = robots.Origin, crawl.RobotsAllowAll
-		if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(&about)); err != nil || !reflect.DeepEqual(r, &about) {
+		if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(&about)); err != nil ||
+			!reflect.DeepEqual(r, &about) {
 			t.Errorf("robots %+v came back as %+v, %v", about, r, err)
 		}
 	}
-	st := PartState{Meta: Meta{Partition: 3, State: Released, Epoch: 4, MaxEpoch: 5, Seq: 6, Generation: 7, To: "n", View: 8, Sealed: true}, LastGeneration: 9}
+	st := PartState{Meta: Meta{
+		Partition:  3,
+		State:      Released,
+		Epoch:      4,
+		MaxEpoch:   5,
+		Seq:        6,
+		Generation: 7,
+		To:         "n",
+		View:       8,
+		Sealed:     true,
+	}, LastGeneration: 9}
 	if got, err := DecodeState(3, EncodeState(&st)); err != nil || got != st {
 		t.Errorf("state %+v came back as %+v, %v", st, got, err)
 	}
 	st.OutboxNext = 17
 	i := int64(0)
 	st.Counters.Each(func(v *int64) { i++; *v = i * i })
-	if m, err := DecodeMeta(EncodeMeta(&st, Stamp{})); err != nil || m.Seq != 6 || m.epoch != 4 || m.OutboxNext != 17 || m.Counters != st.Counters {
+	if m, err := DecodeMeta(EncodeMeta(&st, Stamp{})); err != nil || m.Seq != 6 || m.epoch != 4 ||
+		m.OutboxNext != 17 || m.Counters != st.Counters {
 		t.Errorf("meta came back as %+v, %v", m, err)
 	}
 }
@@ -125,14 +186,16 @@ func TestBlocks(t *testing.T) {
 		}
 		for i := range uint64(BlockSpan) {
 			entry, ok, err := OfBlock(value, 7*BlockSpan+i)
-			if want := slices.Contains(numbers, int(i)); err != nil || ok != want || ok && entry[1] != byte(i) {
+			if want := slices.Contains(numbers, int(i)); err != nil || ok != want ||
+				ok && entry[1] != byte(i) {
 				t.Errorf("%v: number %d: %x, %t, %v", numbers, i, entry, ok, err)
 			}
 		}
 	}
 	item := crawl.Item{URL: canonical("http://h.test/")}
 	for name, value := range map[string][]byte{
-		"nothing": nil, "nobody": {blockMark}, "nobody at its end": {blockMark, 1, 7, 0}, "cut": {blockMark, 9, 1}, "an entry": EncodeQueued(&item, false, 0),
+		"nothing": nil, "nobody": {blockMark}, "nobody at its end": {blockMark, 1, 7, 0},
+		"cut": {blockMark, 9, 1}, "an entry": EncodeQueued(&item, false, 0),
 		"too many": append([]byte{blockMark}, bytes.Repeat([]byte{1, 7}, BlockSpan)...),
 	} {
 		if b, err := DecodeBlock(value); err == nil {
@@ -161,8 +224,8 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// TestHostWalls: what is known of a host's walls is kept, beside each of the other parts that a host
-// may lack. A host without is written as before they were known, so stores of then are read.
+// TestHostWalls: what is known of a host's walls is kept, beside each of the other parts that a
+// host may lack. A host without is written as before they were known, so stores of then are read.
 func TestHostWalls(t *testing.T) {
 	t.Parallel()
 	for _, streak := range []int{0, 3} {
@@ -171,7 +234,8 @@ func TestHostWalls(t *testing.T) {
 				h := HostEntry{Origins: []string{"h"}}
 				h.NearStreak, h.Walls, h.WalledSince = streak, walls, since
 				got, err := DecodeHost(EncodeHost(&h))
-				if err != nil || got.NearStreak != streak || got.Walls != walls || !got.WalledSince.Equal(since) {
+				if err != nil || got.NearStreak != streak || got.Walls != walls ||
+					!got.WalledSince.Equal(since) {
 					t.Errorf("%+v came back as %+v, %v", h, got, err)
 				}
 			}
@@ -185,11 +249,13 @@ func TestHostWalls(t *testing.T) {
 	}
 }
 
-// TestDueOrder: the keys of due pages are in the order of their times, and say what they were made of.
+// TestDueOrder: the keys of due pages are in the order of their times, and say what they were made
+// of.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	var last []byte
-	for i, at := range []time.Time{{}, time.Unix(0, -5), time.Unix(0, 1), noon, noon.Add(1), noon.Add(time.Hour)} {
+	for i, at := range []time.Time{{}, time.Unix(0, -5), time.Unix(0, 1), noon, noon.Add(1),
+		noon.Add(time.Hour)} {
 		d := DueAt(at, crawl.Host("z.test"[i%3:]), Fingerprint{byte(i)})
 		key := AppendDueKey(nil, &d)
 		got, ok := ParseDueKey(key)
@@ -201,7 +267,8 @@ func TestDueOrder(t *testing.T) {
 		}
 		last = key
 	}
-	for _, bad := range [][]byte{nil, {TableDue}, append([]byte{TableDue}, make([]byte, 25)...), AppendRecordKey(nil, "host-of-a-record.test", Fingerprint{})} {
+	for _, bad := range [][]byte{nil, {TableDue}, append([]byte{TableDue}, make([]byte, 25)...),
+		AppendRecordKey(nil, "host-of-a-record.test", Fingerprint{})} {
 		if d, ok := ParseDueKey(bad); ok {
 			t.Errorf("%x was read as %+v", bad, d)
 		}
@@ -246,25 +313,45 @@ func TestEarlierURLs(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	u := canonical("http://h.test:81/x")
 	item := crawl.Item{URL: u, NotBefore: noon, ETag: "e"}
-	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: noon, Reason: "r", Digest: [20]byte{1}, Archive: archived}
+	rec := crawl.Record{
+		Item:      item,
+		State:     crawl.Done,
+		Status:    200,
+		FetchedAt: noon,
+		Reason:    "r",
+		Digest:    [20]byte{1},
+		Archive:   archived,
+	}
 	host := HostEntry{Awake: true, Wake: WakeSlot{2, 5}, Origins: []string{"h", "s:1"}}
 	host.Bands[2] = BandQueue{1, 2, 9}
 	planned, site := rec, host
-	planned.Visits, planned.CheckAt, site.Site, site.NearStreak, site.Lease = "visits", noon, "site", 3, 1<<63|9
-	site.Blocks = []OpenBlock{{Band: 2, Number: 63, Left: 5}, {Band: 2, Number: 95, Left: 1<<MaxBlock - 1}}
+	planned.Visits, planned.CheckAt, site.Site, site.NearStreak, site.Lease = "visits", noon, "site",
+		3, 1<<63|9
+	site.Blocks = []OpenBlock{{Band: 2, Number: 63, Left: 5},
+		{Band: 2, Number: 95, Left: 1<<MaxBlock - 1}}
 	block := Block{3: EncodeQueued(&item, false, 0), MaxBlock - 1: EncodeQueued(&item, true, 1)}
 	found := rec
 	found.Referrer = string(ReferrerOf("http://b.test/", "h.test"))
 	shown := found
 	shown.Rendering = crawl.Rendering{Rendered: true, Reason: "why", Milliseconds: 1200, Requests: 3}
 	shown.Basis = 7
-	moved := QueueEntry{Item: item, Referrer: ReferrerOf(u.String(), "h.test"), Scored: true, Base: 200, MovedFrom: []QueueSlot{{6, 1}, {3, 1 << 30}}}
+	moved := QueueEntry{
+		Item:      item,
+		Referrer:  ReferrerOf(u.String(), "h.test"),
+		Scored:    true,
+		Base:      200,
+		MovedFrom: []QueueSlot{{6, 1}, {3, 1 << 30}},
+	}
 	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
-		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&opic.Sites{3}), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
-		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
-		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), block.Encode(), nil, {FormatVersion}, {99},
+		EncodeQueued(&item, true, 1), moved.Encode(), EncodeSites(&opic.Sites{3}), EncodeRecord(&rec),
+		EncodeLink(&crawl.Target{URL: u}),
+		EncodeLink(&crawl.Target{URL: u, From: "http://b.test/", Anchor: "a"}), EncodeHost(&host),
+		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}),
+		EncodeRecord(&planned), EncodeRecord(&found), EncodeRecord(&shown), EncodeHost(&site),
+		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), block.Encode(), nil,
+		{FormatVersion}, {99},
 	} {
 		f.Add(b)
 	}
@@ -278,7 +365,9 @@ func FuzzDecode(f *testing.F) {
 		if q, err := DecodeQueued(b); err == nil {
 			if q.Item.URL, err = JoinURL("h.test", q.HTTPS, q.Rest); err == nil {
 				again, err := DecodeQueued(q.Encode())
-				if err != nil || again.Scored != q.Scored || again.Base != q.Base || !slices.Equal(again.MovedFrom, q.MovedFrom) || !bytes.Equal(again.Referrer, q.Referrer) || again.Probe != q.Probe || len(q.MovedFrom) > MaxMoves {
+				if err != nil || again.Scored != q.Scored || again.Base != q.Base ||
+					!slices.Equal(again.MovedFrom, q.MovedFrom) || !bytes.Equal(again.Referrer, q.Referrer) ||
+					again.Probe != q.Probe || len(q.MovedFrom) > MaxMoves {
 					t.Fatalf("entry %+v became %+v, %v", q, again, err)
 				}
 			}
@@ -302,12 +391,15 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if h, err := DecodeHost(b); err == nil {
-			if again, err := DecodeHost(EncodeHost(h)); err != nil || again.Site != h.Site || !slices.Equal(again.Blocks, h.Blocks) {
-				t.Fatalf("site %q, blocks %v became %q, %v, %v", h.Site, h.Blocks, again.Site, again.Blocks, err)
+			if again, err := DecodeHost(EncodeHost(h)); err != nil || again.Site != h.Site ||
+				!slices.Equal(again.Blocks, h.Blocks) {
+				t.Fatalf("site %q, blocks %v became %q, %v, %v", h.Site, h.Blocks, again.Site, again.Blocks,
+					err)
 			}
 		}
 		if block, err := DecodeBlock(b); err == nil {
-			if again, err := DecodeBlock(block.Encode()); err != nil || !reflect.DeepEqual(again, block) || block.Left() == 0 {
+			if again, err := DecodeBlock(block.Encode()); err != nil || !reflect.DeepEqual(again, block) ||
+				block.Left() == 0 {
 				t.Fatalf("block %x became %x, %v", block, again, err)
 			}
 		}
@@ -333,7 +425,8 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if r, err := DecodeRobots("h.test", "h", b); err == nil {
-			if again, err := DecodeRobots("h.test", "h", EncodeRobots(r)); err != nil || !bytes.Equal(again.Body, r.Body) {
+			if again, err := DecodeRobots("h.test", "h", EncodeRobots(r)); err != nil ||
+				!bytes.Equal(again.Body, r.Body) {
 				t.Fatalf("robots %+v became %+v, %v", r, again, err)
 			}
 		}

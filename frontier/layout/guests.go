@@ -158,7 +158,11 @@ func ParseGuestWakeKey(rel []byte, id string) (ms uint64, h crawl.Host, ok bool)
 
 // IsGuest reports whether a relative key is that of a guest, and IsGuestWaiting whether it is that
 // of one that waits.
-func IsGuest(rel []byte) bool { return len(rel) > 1 && rel[0] == TableGuests && rel[1] == guestURLs }
+func IsGuest(
+	rel []byte,
+) bool {
+	return len(rel) > 1 && rel[0] == TableGuests && rel[1] == guestURLs
+}
 
 // IsGuestWaiting reports whether a relative key is that of a guest that waits.
 func IsGuestWaiting(rel []byte) bool {
@@ -171,7 +175,11 @@ func IsNoteDate(rel []byte) bool {
 }
 
 // IsNote reports whether a relative key is that of a note.
-func IsNote(rel []byte) bool { return len(rel) > 1 && rel[0] == TableGuests && rel[1] == guestNotes }
+func IsNote(
+	rel []byte,
+) bool {
+	return len(rel) > 1 && rel[0] == TableGuests && rel[1] == guestNotes
+}
 
 // SplitURL is what is written of a URL beside its host. The pieces are those of JoinURL.
 func SplitURL(u urlnorm.URL) (https bool, rest []byte) { return isHTTPS(u), []byte(behindHost(u)) }
@@ -203,7 +211,8 @@ const (
 // EncodeNote writes a note.
 func EncodeNote(n *NoteEntry) []byte {
 	w := newEncoder(24 + n.Metadata.Size() + len(n.Rest))
-	w.u(FlagIf(n.HTTPS, guestHTTPS) | FlagIf(n.Created != 0, guestCreated) | FlagIf(n.Refetch != 0, guestRefetch) |
+	w.u(FlagIf(n.HTTPS, guestHTTPS) | FlagIf(n.Created != 0, guestCreated) |
+		FlagIf(n.Refetch != 0, guestRefetch) |
 		FlagIf(n.Due != 0, guestDueAt) | FlagIf(len(n.Metadata) > 0, guestMetadata))
 	if n.Created != 0 {
 		w.i(n.Created)
@@ -262,7 +271,8 @@ type GuestEntry struct {
 // EncodeGuest writes a guest.
 func EncodeGuest(g *GuestEntry) []byte {
 	w := newEncoder(24 + g.Metadata.Size() + len(g.Rest))
-	w.u(FlagIf(g.HTTPS, guestHTTPS) | FlagIf(g.Created != 0, guestCreated) | FlagIf(g.Refetch != 0, guestRefetch) |
+	w.u(FlagIf(g.HTTPS, guestHTTPS) | FlagIf(g.Created != 0, guestCreated) |
+		FlagIf(g.Refetch != 0, guestRefetch) |
 		FlagIf(g.Due != 0, guestDueAt) | FlagIf(len(g.Metadata) > 0, guestMetadata) |
 		FlagIf(g.Known, guestKnown) | FlagIf(g.Active, guestActive) | FlagIf(g.Leased, guestLeased))
 	if g.Created != 0 {
@@ -285,7 +295,8 @@ func EncodeGuest(g *GuestEntry) []byte {
 func DecodeGuest(b []byte) (g GuestEntry, err error) {
 	r := newDecoder(b)
 	flags := r.u()
-	g.HTTPS, g.Known, g.Active, g.Leased = flags&guestHTTPS != 0, flags&guestKnown != 0, flags&guestActive != 0, flags&guestLeased != 0
+	g.HTTPS, g.Known, g.Active, g.Leased = flags&guestHTTPS != 0, flags&guestKnown != 0,
+		flags&guestActive != 0, flags&guestLeased != 0
 	if flags&guestCreated != 0 {
 		g.Created = r.i()
 	}
@@ -335,7 +346,8 @@ const (
 // EncodeGuestQueue writes a queue.
 func EncodeGuestQueue(q *GuestQueueEntry) []byte {
 	w := newEncoder(48)
-	w.u(FlagIf(q.Awake, queueAwake) | FlagIf(!q.Blocked.IsZero(), queueBlocked) | FlagIf(q.Delayed, queueDelayed) |
+	w.u(FlagIf(q.Awake, queueAwake) | FlagIf(!q.Blocked.IsZero(), queueBlocked) |
+		FlagIf(q.Delayed, queueDelayed) |
 		FlagIf(!q.Last.IsZero(), queueLast) | FlagIf(q.Limit > 0, queueLimit))
 	w.u(uint64(max(q.URLs, 0)))
 	w.u(uint64(max(q.Active, 0)))

@@ -16,10 +16,37 @@ func FuzzGuests(f *testing.F) {
 	at := time.Unix(0, 5).UTC()
 	for _, b := range [][]byte{
 		nil, {FormatVersion}, {9},
-		EncodeNote(&NoteEntry{HTTPS: true, Created: 5, Refetch: -7, Due: 9, Metadata: md, Rest: []byte("/a")}),
-		EncodeGuest(&GuestEntry{Known: true, Active: true, Leased: true, Created: 1, Due: 3, Metadata: md, Rest: []byte(":8/")}),
-		EncodeGuestQueue(&GuestQueueEntry{URLs: 3, Active: 2, Changes: 9, Awake: true, Wake: 4, Blocked: at, Delay: 3, Delayed: true, Last: at, Limit: 7}),
-		EncodeGuestSums(&GuestSumsEntry{Queues: 1, ActiveQueues: 1, URLs: 5, Active: 2, Delay: 5, Limit: 9}),
+		EncodeNote(&NoteEntry{
+			HTTPS:    true,
+			Created:  5,
+			Refetch:  -7,
+			Due:      9,
+			Metadata: md,
+			Rest:     []byte("/a"),
+		}),
+		EncodeGuest(&GuestEntry{
+			Known:    true,
+			Active:   true,
+			Leased:   true,
+			Created:  1,
+			Due:      3,
+			Metadata: md,
+			Rest:     []byte(":8/"),
+		}),
+		EncodeGuestQueue(&GuestQueueEntry{
+			URLs:    3,
+			Active:  2,
+			Changes: 9,
+			Awake:   true,
+			Wake:    4,
+			Blocked: at,
+			Delay:   3,
+			Delayed: true,
+			Last:    at,
+			Limit:   7,
+		}),
+		EncodeGuestSums(
+			&GuestSumsEntry{Queues: 1, ActiveQueues: 1, URLs: 5, Active: 2, Delay: 5, Limit: 9}),
 	} {
 		f.Add(b)
 	}
@@ -35,12 +62,14 @@ func FuzzGuests(f *testing.F) {
 			}
 		}
 		if q, err := DecodeGuestQueue(b); err == nil {
-			if again, err := DecodeGuestQueue(EncodeGuestQueue(&q)); err != nil || again.URLs != q.URLs || again.Wake != q.Wake || !again.Blocked.Equal(q.Blocked) {
+			if again, err := DecodeGuestQueue(EncodeGuestQueue(&q)); err != nil || again.URLs != q.URLs ||
+				again.Wake != q.Wake || !again.Blocked.Equal(q.Blocked) {
 				t.Fatalf("queue %+v became %+v, %v", q, again, err)
 			}
 		}
 		if s, err := DecodeGuestSums(b); err == nil {
-			if again, err := DecodeGuestSums(EncodeGuestSums(&s)); err != nil || again.URLs != s.URLs || again.Active != s.Active {
+			if again, err := DecodeGuestSums(EncodeGuestSums(&s)); err != nil || again.URLs != s.URLs ||
+				again.Active != s.Active {
 				t.Fatalf("sums %+v became %+v, %v", s, again, err)
 			}
 		}
@@ -56,13 +85,16 @@ func TestGuestKeys(t *testing.T) {
 			if got := HostOfGuestQueueKey(AppendGuestQueueKey(nil, id, h), id); got != h {
 				t.Errorf("queue of %q and %q: %q", id, h, got)
 			}
-			if ms, got, ok := ParseGuestWakeKey(AppendGuestWakeKey(nil, id, 7, h), id); !ok || ms != 7 || got != h {
+			if ms, got, ok := ParseGuestWakeKey(AppendGuestWakeKey(nil, id, 7, h), id); !ok || ms != 7 ||
+				got != h {
 				t.Errorf("wake of %q and %q: %d %q %v", id, h, ms, got, ok)
 			}
-			if ms, got, ok := ParseGuestDueKey(AppendGuestDueKey(nil, id, h, 9, fp)); !ok || ms != 9 || got != fp {
+			if ms, got, ok := ParseGuestDueKey(AppendGuestDueKey(nil, id, h, 9, fp)); !ok || ms != 9 ||
+				got != fp {
 				t.Errorf("due of %q and %q: %d %x %v", id, h, ms, got, ok)
 			}
-			if ms, host, got, ok := ParseDateKey(AppendDateKey(nil, 3, h, fp)); !ok || ms != 3 || host != h || got != fp {
+			if ms, host, got, ok := ParseDateKey(AppendDateKey(nil, 3, h, fp)); !ok || ms != 3 ||
+				host != h || got != fp {
 				t.Errorf("date of %q: %d %q %x %v", h, ms, host, got, ok)
 			}
 		}

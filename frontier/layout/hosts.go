@@ -80,8 +80,11 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 // EncodeHost writes a host's entry.
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
-	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) | FlagIf(h.Indexed, hostIndexed) |
-		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(), hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks) |
+	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) |
+		FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite) |
+		FlagIf(h.Indexed, hostIndexed) |
+		FlagIf(h.Lease != 0, hostLeased) | FlagIf(!h.BlockedUntil.IsZero(),
+		hostBlocked) | FlagIf(len(h.Blocks) > 0, hostBlocks) |
 		FlagIf(h.hasWalls(), hostWalls) | FlagIf(h.AskedDelay > 0, hostDelay))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
@@ -157,7 +160,8 @@ func DecodeHost(b []byte) (*HostEntry, error) {
 func (h *HostEntry) Decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
-	h.LastTry, h.Awake, h.Indexed = flags&hostLastTry != 0, flags&hostAwake != 0, flags&hostIndexed != 0
+	h.LastTry, h.Awake, h.Indexed = flags&hostLastTry != 0, flags&hostAwake != 0,
+		flags&hostIndexed != 0
 	h.NotBefore = r.time()
 	h.CrawlDelay = r.dur()
 	h.Backoff = r.dur()
@@ -262,7 +266,8 @@ const (
 //	time expires, dur crawl delay, [str tdmrep.json], rest body
 func EncodeRobots(e *crawl.Robots) []byte {
 	w := newEncoder(len(e.Body) + len(e.TDM) + 34)
-	w.byte(byte(e.Verdict) | byte(FlagIf(len(e.TDM) > 0, robotsTDM)|FlagIf(e.TDMAsked, robotsTDMAsked)))
+	w.byte(byte(e.Verdict) |
+		byte(FlagIf(len(e.TDM) > 0, robotsTDM)|FlagIf(e.TDMAsked, robotsTDMAsked)))
 	w.n(e.Status)
 	w.time(e.Fetched)
 	w.time(e.Expires)
@@ -279,7 +284,8 @@ func DecodeRobots(h crawl.Host, tag string, b []byte) (*crawl.Robots, error) {
 	r := newDecoder(b)
 	e := &crawl.Robots{Origin: originOf(h, tag)}
 	verdict := r.byte()
-	e.Verdict, e.TDMAsked = crawl.RobotsVerdict(verdict&^(robotsTDM|robotsTDMAsked)), verdict&robotsTDMAsked != 0
+	e.Verdict, e.TDMAsked = crawl.RobotsVerdict(verdict&^(robotsTDM|robotsTDMAsked)),
+		verdict&robotsTDMAsked != 0
 	e.Status = r.count()
 	e.Fetched = r.time()
 	e.Expires = r.time()

@@ -39,7 +39,11 @@ func (s *InlineURL) Record(u urlnorm.URL) (rec StoredRecord, ok bool, err error)
 	if err != nil || !SameURL(u, q.HTTPS, q.Rest) {
 		return StoredRecord{}, false, err
 	}
-	rec = StoredRecord{HTTPS: q.HTTPS, Rest: q.Rest, Record: crawl.Record{Item: q.Item, State: crawl.Queued, Referrer: string(q.Referrer)}}
+	rec = StoredRecord{
+		HTTPS:  q.HTTPS,
+		Rest:   q.Rest,
+		Record: crawl.Record{Item: q.Item, State: crawl.Queued, Referrer: string(q.Referrer)},
+	}
 	rec.Band, rec.Seq = s.Band, s.Seq
 	return rec, true, nil
 }

@@ -90,8 +90,8 @@ func AppendRobotsKey(b []byte, h crawl.Host, tag string) []byte {
 	return append(b, tag...)
 }
 
-// AppendCookiesKey appends the relative key of a host's cookies, in the form of package web/cookies: beside
-// its robots entries, whose tags begin with other letters (OriginTag).
+// AppendCookiesKey appends the relative key of a host's cookies, in the form of package
+// web/cookies: beside its robots entries, whose tags begin with other letters (OriginTag).
 func AppendCookiesKey(b []byte, h crawl.Host) []byte { return AppendRobotsKey(b, h, "c") }
 
 // AppendWakeKey appends the relative key of a host's place in the wake index.
@@ -173,7 +173,8 @@ type WakeSlot struct {
 
 // WakeOf is the place of a host whose best queued band is band.
 func WakeOf(band crawl.Band, s *crawl.HostState) WakeSlot {
-	at := crawl.Latest(crawl.Latest(s.NotBefore, s.BlockedUntil), crawl.Latest(s.FrozenUntil, s.HoldUntil))
+	at := crawl.Latest(crawl.Latest(s.NotBefore, s.BlockedUntil),
+		crawl.Latest(s.FrozenUntil, s.HoldUntil))
 	if at.IsZero() || at.UnixMilli() < 0 {
 		return WakeSlot{Band: band}
 	}
@@ -202,7 +203,10 @@ func ParseOutboxKey(rel []byte) (OutboxKey, bool) {
 	if len(rel) != 11 || rel[0] != TableOutbox {
 		return OutboxKey{}, false
 	}
-	return OutboxKey{Target: crawl.Partition(binary.BigEndian.Uint16(rel[1:])), Seq: binary.BigEndian.Uint64(rel[3:])}, true
+	return OutboxKey{
+		Target: crawl.Partition(binary.BigEndian.Uint16(rel[1:])),
+		Seq:    binary.BigEndian.Uint64(rel[3:]),
+	}, true
 }
 
 // MetaKey is the relative key of a partition's sequence number and counters.

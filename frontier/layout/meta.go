@@ -59,7 +59,8 @@ const (
 // Bytes estimates the size of the partition's entries.
 func (m *Meta) Bytes() int64 {
 	c := &m.Counters
-	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes + c.TextBytes + c.NoteBytes
+	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes +
+		c.TextBytes + c.NoteBytes
 }
 
 // PartState is a partition as the writer sees it. Groups change a copy, which
@@ -97,7 +98,8 @@ func (s *PartState) Serves() bool { return s.State == Holder && !s.Frozen && !s.
 func EncodeState(s *PartState) []byte {
 	w := newEncoder(32 + len(s.To))
 	w.byte(byte(s.State))
-	w.byte(byte(FlagIf(s.Sealed, stateSealed) | FlagIf(s.Suspect, stateSuspect) | stateChanges | FlagIf(s.Unsure, stateUnsure)))
+	w.byte(byte(FlagIf(s.Sealed, stateSealed) | FlagIf(s.Suspect, stateSuspect) | stateChanges |
+		FlagIf(s.Unsure, stateUnsure)))
 	w.u(uint64(s.Epoch))
 	w.u(uint64(s.MaxEpoch))
 	w.u(uint64(s.Generation))
@@ -123,7 +125,8 @@ func DecodeState(p crawl.Partition, b []byte) (PartState, error) {
 	s := PartState{Meta: Meta{Partition: p}}
 	s.State = State(r.byte())
 	flags := r.byte()
-	s.Sealed, s.Suspect, s.Unsure = flags&stateSealed != 0, flags&stateSuspect != 0, flags&stateUnsure != 0
+	s.Sealed, s.Suspect, s.Unsure = flags&stateSealed != 0, flags&stateSuspect != 0,
+		flags&stateUnsure != 0
 	s.Epoch = crawl.Epoch(r.u())
 	s.MaxEpoch = crawl.Epoch(r.u())
 	s.Generation = uint32(r.small(1 << 32))
@@ -147,7 +150,8 @@ func DecodeState(p crawl.Partition, b []byte) (PartState, error) {
 //	u number of counters, i each counter in the order of crawl.Counters.Each,
 //	[stamp: time on the partition's timeline, time of day, u run, dur of the run]
 //
-// Counters that a newer version has more are appended; missing ones are 0, and the last ones that are 0 are left out.
+// Counters that a newer version has more are appended; missing ones are 0, and the last ones that
+// are 0 are left out.
 func EncodeMeta(s *PartState, at Stamp) []byte {
 	w := newEncoder(190)
 	w.u(uint64(s.Seq))
@@ -191,7 +195,8 @@ func DecodeMeta(b []byte) (m MetaEntry, err error) {
 	return m, err
 }
 
-// Decode reads a meta entry in place of what m was. An entry has a kilobyte and more: who reads many uses one again.
+// Decode reads a meta entry in place of what m was. An entry has a kilobyte and more: who reads
+// many uses one again.
 func (m *MetaEntry) Decode(b []byte) error {
 	*m = MetaEntry{}
 	r := newDecoder(b)

@@ -24,7 +24,8 @@ const (
 	queueMoved                 // the places where it stood before follow
 	queueCookies               // Item.Cookies follow
 
-	// Bits that the other kind of entry has a meaning for: more of them would take a byte of each entry.
+	// Bits that the other kind of entry has a meaning for: more of them would take a byte of each
+	// entry.
 	queueFrom = linkAgain  // the page on which the URL was found follows
 	linkFrom  = queueHTTPS // outbox: Target.From follows
 	// linkAnchor: Target.Anchor follows.
@@ -41,13 +42,15 @@ type QueueEntry struct {
 	Probe          uint64 // which fingerprint of the URL names its record, see probe
 	Item           crawl.Item
 	Rest           []byte // the URL behind the host
-	// Scored: its band was made by a score, of which Base is the part that links do not change, of 255.
+	// Scored: its band was made by a score, of which Base is the part that links do not change, of
+	// 255.
 	Scored bool
 	Base   uint8
 	// MovedFrom are the slots from which the URL was moved to better ones, since it was queued. Who
 	// has loaded or leased it may know it by one of them.
 	MovedFrom []QueueSlot
-	// Referrer is the page on which the URL was found first, while it was never fetched; then its record has it.
+	// Referrer is the page on which the URL was found first, while it was never fetched; then its
+	// record has it.
 	Referrer Referrer
 	// InBlock: it was read from a block. It is not a part of the entry.
 	InBlock bool
@@ -79,11 +82,13 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 func (q *QueueEntry) Encode() []byte {
 	it := &q.Item
 	rest := behindHost(it.URL)
-	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.MovedFrom) + len(q.Referrer) + len(it.Cookies))
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified) + 8*len(q.MovedFrom) +
+		len(q.Referrer) + len(it.Cookies))
 	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(q.Refetch, queueRefetch) |
 		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
 		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator) |
-		FlagIf(q.Scored, queueScored) | FlagIf(len(q.MovedFrom) > 0, queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom) | FlagIf(it.Cookies != "", queueCookies)
+		FlagIf(q.Scored, queueScored) | FlagIf(len(q.MovedFrom) > 0,
+		queueMoved) | FlagIf(len(q.Referrer) > 0, queueFrom) | FlagIf(it.Cookies != "", queueCookies)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
@@ -127,7 +132,8 @@ func DecodeQueued(b []byte) (q QueueEntry, err error) {
 func (q *QueueEntry) decode(b []byte) error {
 	r := newDecoder(b)
 	flags := r.u()
-	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0, flags&queueRevisit != 0
+	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0,
+		flags&queueRevisit != 0
 	q.Item.Refetch = q.Refetch
 	q.Item.Via = crawl.Via(r.byte())
 	q.Item.Depth = r.count()
@@ -217,7 +223,9 @@ const (
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + len(rec.Referrer) + len(rec.Rendering.Reason) + len(rec.Preferences) + 40)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) +
+		len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) +
+		len(rec.Referrer) + len(rec.Rendering.Reason) + len(rec.Preferences) + 40)
 	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
 		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
@@ -225,7 +233,8 @@ func EncodeRecord(rec *crawl.Record) []byte {
 		FlagIf(rec.Reason != "", recordReason) |
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
 		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
-		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
+		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut,
+		recordCut) | FlagIf(rec.Referrer != "", recordFrom) |
 		FlagIf(rec.Rendering.Reason != "", recordShown) | FlagIf(rec.Basis != 0, recordBasis) |
 		FlagIf(!rec.ChangedAt.IsZero(), recordChanged) | FlagIf(rec.Preferences != "", recordPreferences)
 	w.u(flags)
@@ -329,13 +338,18 @@ type StoredRecord struct {
 func (s *StoredRecord) Is(u urlnorm.URL) bool { return SameURL(u, s.HTTPS, s.Rest) }
 
 // URLOf is the URL of the record, of a host.
-func (s *StoredRecord) URLOf(h crawl.Host) (urlnorm.URL, error) { return JoinURL(h, s.HTTPS, s.Rest) }
+func (s *StoredRecord) URLOf(
+	h crawl.Host,
+) (urlnorm.URL, error) {
+	return JoinURL(h, s.HTTPS, s.Rest)
+}
 
 // DecodeRecord reads all of a record but its URL, whose pieces point into b.
 func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	r := newDecoder(b)
 	flags := r.u()
-	s.State, s.HTTPS, s.DepthCut = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0, flags&recordCut != 0
+	s.State, s.HTTPS, s.DepthCut = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0,
+		flags&recordCut != 0
 	s.Via = crawl.Via(r.byte())
 	s.Band = crawl.Band(r.small(crawl.Bands))
 	s.Seq = r.u()
@@ -407,7 +421,9 @@ func StateOf(b []byte) (s crawl.RecordState, ok bool) {
 //	version, u flags, byte via, u band, u depth, u hops, [time claimed], [str from], [str anchor], rest URL
 func EncodeLink(t *crawl.Target) []byte {
 	w := newEncoder(len(t.URL.String()) + len(t.From) + len(t.Anchor) + 14)
-	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed) | FlagIf(t.From != "", linkFrom) | FlagIf(t.Anchor != "", linkAnchor))
+	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) |
+		FlagIf(!t.Claimed.IsZero(), linkClaimed) | FlagIf(t.From != "", linkFrom) |
+		FlagIf(t.Anchor != "", linkAnchor))
 	w.byte(byte(t.Via))
 	w.u(uint64(t.Band))
 	w.n(t.Depth)

@@ -6,8 +6,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// Referrer is the page on which a URL was found first. Most links lead to the page's own host: its record is
-// named by a few bytes of its fingerprint then, which cost eight bytes a URL in all. Else it is the page's URL.
+// Referrer is the page on which a URL was found first. Most links lead to the page's own host: its
+// record is named by a few bytes of its fingerprint then, which cost eight bytes a URL in all. Else
+// it is the page's URL.
 //
 //	00, 6 bytes of the fingerprint      a page of the URL's own host
 //	01 or 02, host and what is behind   http or https
@@ -31,7 +32,8 @@ func ReferrerOf(page string, host crawl.Host) Referrer {
 	if !ok {
 		return nil
 	}
-	if h := len(host); len(rest) > h && rest[:h] == string(host) && (rest[h] == '/' || rest[h] == ':') {
+	if h := len(host); len(rest) > h && rest[:h] == string(host) &&
+		(rest[h] == '/' || rest[h] == ':') {
 		fp := FingerprintOf(page)
 		return append(Referrer{referrerHere}, fp[:referrerPrint]...)
 	}
@@ -64,7 +66,8 @@ func (r Referrer) KeyPrefix(host crawl.Host) (rel []byte, ok bool) {
 // referrer reads a Referrer, which points into the value.
 func (r *decoder) referrer() Referrer {
 	ref := Referrer(r.take(r.u()))
-	if len(ref) < 2 || ref[0] > referrerHTTPS || ref[0] == referrerHere && len(ref) != 1+referrerPrint || len(ref) > 1+maxReferrer {
+	if len(ref) < 2 || ref[0] > referrerHTTPS ||
+		ref[0] == referrerHere && len(ref) != 1+referrerPrint || len(ref) > 1+maxReferrer {
 		r.fail()
 		return nil
 	}

@@ -31,17 +31,27 @@ func TestReferrer(t *testing.T) {
 		if here && !bytes.HasPrefix(AppendRecordKey(nil, "a.test", FingerprintOf(c.page)), prefix) {
 			t.Errorf("%q is not under %x", c.page, prefix)
 		}
-		q, err := DecodeQueued((&QueueEntry{Referrer: ref, Item: crawl.Item{URL: canonical("http://a.test/z")}}).Encode())
+		q, err := DecodeQueued(
+			(&QueueEntry{Referrer: ref, Item: crawl.Item{URL: canonical("http://a.test/z")}}).Encode())
 		if err != nil || !bytes.Equal(q.Referrer, ref) || string(q.Rest) != "/z" {
 			t.Errorf("%q in a queue: %+v, %v", c.page, q, err)
 		}
-		rec := crawl.Record{Item: crawl.Item{URL: canonical("http://a.test/z")}, State: crawl.Done, Referrer: string(ref)}
+		rec := crawl.Record{
+			Item:     crawl.Item{URL: canonical("http://a.test/z")},
+			State:    crawl.Done,
+			Referrer: string(ref),
+		}
 		if s, err := DecodeRecord(EncodeRecord(&rec)); err != nil || s.Referrer != rec.Referrer {
 			t.Errorf("%q in a record: %+v, %v", c.page, s, err)
 		}
 	}
-	for _, bad := range []string{"", "\x00", "\x00abc", "\x03b.test/", "\x01" + strings.Repeat("x", maxReferrer+1)} {
-		rec := crawl.Record{Item: crawl.Item{URL: canonical("http://a.test/z")}, State: crawl.Done, Referrer: bad}
+	for _, bad := range []string{"", "\x00", "\x00abc", "\x03b.test/",
+		"\x01" + strings.Repeat("x", maxReferrer+1)} {
+		rec := crawl.Record{
+			Item:     crawl.Item{URL: canonical("http://a.test/z")},
+			State:    crawl.Done,
+			Referrer: bad,
+		}
 		if _, err := DecodeRecord(EncodeRecord(&rec)); err == nil && bad != "" {
 			t.Errorf("%q was taken", bad)
 		}

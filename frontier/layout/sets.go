@@ -33,11 +33,13 @@ func (r *SetRecord) Valid() error {
 		return fmt.Errorf("partition %d is beyond the highest, %d", r.Partition, MaxPartition)
 	}
 	if len(r.Members) > MaxSetMembers {
-		return fmt.Errorf("the set of partition %d has %d members, %d at the most", r.Partition, len(r.Members), MaxSetMembers)
+		return fmt.Errorf("the set of partition %d has %d members, %d at the most", r.Partition,
+			len(r.Members), MaxSetMembers)
 	}
 	for _, id := range r.Members {
 		if id == "" || len(id) > maxMemberBytes {
-			return fmt.Errorf("the set of partition %d names a member of %d bytes, 1 to %d it may be", r.Partition, len(id), maxMemberBytes)
+			return fmt.Errorf("the set of partition %d names a member of %d bytes, 1 to %d it may be",
+				r.Partition, len(id), maxMemberBytes)
 		}
 	}
 	return nil

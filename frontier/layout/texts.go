@@ -14,16 +14,17 @@ import (
 //	l fingerprint (16)           the texts of links to the URL
 //
 // seq is the number of the mutation that wrote the entry, so the order of t is the order of the
-// changes. A URL has one entry: a new one takes the place of the old one. When only the links to a URL
-// have changed, its document stays where it is, and a further entry behind it says where; there is one of these at most.
+// changes. A URL has one entry: a new one takes the place of the old one. When only the links to a
+// URL have changed, its document stays where it is, and a further entry behind it says where; there
+// is one of these at most.
 const (
 	TableTexts      = 't'
 	TableTextPlaces = 'y'
 	TableAnchors    = 'l'
 )
 
-// MaxAnchors bounds the texts of links that are kept of a URL, each from another host; MaxAnchorsBytes is the size of the
-// entry with them at most.
+// MaxAnchors bounds the texts of links that are kept of a URL, each from another host;
+// MaxAnchorsBytes is the size of the entry with them at most.
 const (
 	MaxAnchors      = 8
 	MaxAnchorsBytes = 2 + MaxAnchors*(8+2+crawl.MaxAnchor)
@@ -42,7 +43,8 @@ const TextKeyLen = 24
 type TextPlace struct {
 	Seq  crawl.Seq
 	Size uint32 // of the document; 0: the URL has none any more
-	// Document is where the document itself is, when the entry only says that links have changed; else 0.
+	// Document is where the document itself is, when the entry only says that links have changed; else
+	// 0.
 	Document crawl.Seq
 }
 
@@ -123,7 +125,8 @@ func DecodeAnchors(b []byte) (all []Anchor, err error) {
 // elsewhere begins an entry whose document is in an entry before it. No document begins so.
 const elsewhere = 0
 
-// EncodeTextElsewhere writes the entry of a URL whose document is in the entry that another mutation has written.
+// EncodeTextElsewhere writes the entry of a URL whose document is in the entry that another
+// mutation has written.
 //
 //	version, str URL, byte 0, u seq
 func EncodeTextElsewhere(url string, document crawl.Seq) []byte {
@@ -134,7 +137,8 @@ func EncodeTextElsewhere(url string, document crawl.Seq) []byte {
 	return w.b
 }
 
-// ElsewhereOf is the mutation whose entry has the document, when the document of an entry only says so.
+// ElsewhereOf is the mutation whose entry has the document, when the document of an entry only says
+// so.
 func ElsewhereOf(document []byte) (seq crawl.Seq, ok bool) {
 	if len(document) == 0 || document[0] != elsewhere {
 		return 0, false

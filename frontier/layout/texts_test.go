@@ -18,7 +18,8 @@ func TestTextPlacesAndAnchors(t *testing.T) {
 	var all []Anchor
 	for i := range uint64(MaxAnchors) {
 		b := EncodeAnchors(all)
-		if got, err := DecodeAnchors(b); err != nil || !slices.Equal(got, all) || len(b) > MaxAnchorsBytes {
+		if got, err := DecodeAnchors(b); err != nil || !slices.Equal(got, all) ||
+			len(b) > MaxAnchorsBytes {
 			t.Errorf("%v became %v in %d bytes, %v", all, got, len(b), err)
 		}
 		all = append(all, Anchor{^i, strings.Repeat("x", crawl.MaxAnchor)})

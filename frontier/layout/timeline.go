@@ -82,8 +82,8 @@ func (l *Timeline) Read(t time.Time) time.Time {
 	return l.now.Add(t.Sub(l.stood)).UTC()
 }
 
-// Elapsed is the time from a place on the timeline to a time of this process. blurred: more than half of
-// it may be missing, because the timeline has stood still meanwhile.
+// Elapsed is the time from a place on the timeline to a time of this process. blurred: more than
+// half of it may be missing, because the timeline has stood still meanwhile.
 func (l *Timeline) Elapsed(since, until time.Time) (d time.Duration, blurred bool) {
 	d = l.Write(until).Sub(since)
 	return d, since.Before(l.stood) && l.missed > d
@@ -91,14 +91,16 @@ func (l *Timeline) Elapsed(since, until time.Time) (d time.Duration, blurred boo
 
 // WriteHost returns a host's state with its times on the timeline.
 func (l *Timeline) WriteHost(s crawl.HostState) crawl.HostState {
-	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Write(s.NotBefore), l.Write(s.FrozenUntil), l.Write(s.HoldUntil)
+	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Write(s.NotBefore), l.Write(s.FrozenUntil),
+		l.Write(s.HoldUntil)
 	s.BlockedUntil, s.WalledSince = l.Write(s.BlockedUntil), l.Write(s.WalledSince)
 	return s
 }
 
 // ReadHost returns a host's state with its times in this process.
 func (l *Timeline) ReadHost(s crawl.HostState) crawl.HostState {
-	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Read(s.NotBefore), l.Read(s.FrozenUntil), l.Read(s.HoldUntil)
+	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Read(s.NotBefore), l.Read(s.FrozenUntil),
+		l.Read(s.HoldUntil)
 	s.BlockedUntil, s.WalledSince = l.Read(s.BlockedUntil), l.Read(s.WalledSince)
 	return s
 }

@@ -45,19 +45,24 @@ func Compile(q crawl.URLQuery) (Filter, error) {
 		f.broken = q.State == crawl.ListBroken || q.State == crawl.ListFailed && q.Referrer
 		switch {
 		case i < 0:
-			return f, badQuery("state must be one of %s, not %.40q", strings.Join(crawl.ListStates[:], ", "), q.State)
+			return f, badQuery("state must be one of %s, not %.40q", strings.Join(crawl.ListStates[:], ", "),
+				q.State)
 		case !f.broken:
 			f.state = states[i]
 		}
 	}
 	f.changed, f.since, f.referrer = q.Changed || !q.Since.IsZero(), q.Since, q.Referrer
-	if len(q.Host) > maxHost || len(q.Contains) > crawl.MaxURLFilter || len(q.Match) > crawl.MaxURLFilter {
-		return f, badQuery("host, contains and match may have at most %d, %d and %d bytes", maxHost, crawl.MaxURLFilter, crawl.MaxURLFilter)
+	if len(q.Host) > maxHost || len(q.Contains) > crawl.MaxURLFilter ||
+		len(q.Match) > crawl.MaxURLFilter {
+		return f, badQuery("host, contains and match may have at most %d, %d and %d bytes", maxHost,
+			crawl.MaxURLFilter, crawl.MaxURLFilter)
 	}
 	if q.Host != "" {
 		u, err := urlnorm.Parse("http://" + q.Host + "/")
-		if err != nil || u.PathQuery() != "/" || u.Origin() != "http://"+u.Host() || strings.ContainsAny(q.Host, "@?#") {
-			return f, badQuery("host must be a host name or an IP address, without scheme, port and path, not %.100q", q.Host)
+		if err != nil || u.PathQuery() != "/" || u.Origin() != "http://"+u.Host() ||
+			strings.ContainsAny(q.Host, "@?#") {
+			return f, badQuery(
+				"host must be a host name or an IP address, without scheme, port and path, not %.100q", q.Host)
 		}
 		f.host = layout.HostOf(u)
 	}

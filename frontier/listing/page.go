@@ -27,7 +27,12 @@ type Page struct {
 
 // Page reads the wanted URLs behind a place. It ends with the budget, but not before it has come
 // further than that place.
-func (f *Filter) Page(ctx context.Context, v *reader.Partition, after Position, b Budget) (Page, error) {
+func (f *Filter) Page(
+	ctx context.Context,
+	v *reader.Partition,
+	after Position,
+	b Budget,
+) (Page, error) {
 	m := merge{ctx: ctx, begin: after, over: b.Over, p: Page{Next: after}}
 	m.tables[0] = newRows(v, layout.TableRecords, f.host, after)
 	m.tables[1] = &rows{ended: true}

@@ -67,7 +67,8 @@ func ParseCursor(text string) (crawl.Partition, Position, error) {
 	if text == "" {
 		return 0, "", nil
 	}
-	wrong := fmt.Errorf("%w: after is no cursor of a list: give the next of a page, unchanged", crawl.ErrBadQuery)
+	wrong := fmt.Errorf("%w: after is no cursor of a list: give the next of a page, unchanged",
+		crawl.ErrBadQuery)
 	if len(text) > 2*maxHost || strings.ContainsAny(text, "\r\n") { // which the decoder skips
 		return 0, "", wrong
 	}

@@ -20,7 +20,8 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseCursor: whatever a client sends as a cursor is refused, or is a place whose cursor it is.
+// FuzzParseCursor: whatever a client sends as a cursor is refused, or is a place whose cursor it
+// is.
 func FuzzParseCursor(f *testing.F) {
 	f.Add("")
 	f.Add(Cursor(3, ""))

@@ -61,7 +61,11 @@ func (r *rows) prefix() []byte {
 
 // nextKnown reports whether the next row is known, or that there is none up to a place which is
 // behind that of the rows before.
-func (r *rows) nextKnown(than Position) bool { return len(r.piece) > 0 || r.ended || r.known >= than }
+func (r *rows) nextKnown(
+	than Position,
+) bool {
+	return len(r.piece) > 0 || r.ended || r.known >= than
+}
 
 // fill reads the next piece.
 func (r *rows) fill(after Position) error {

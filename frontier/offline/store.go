@@ -82,7 +82,8 @@ func statesOf(kv *storage.ReadOnly) (map[crawl.Partition]*layout.PartState, erro
 	defer snap.Close()
 	version, ok, err := snap.Get(layout.NodeKey(layout.NodeVersion), nil)
 	if err == nil && ok && !bytes.Equal(version, []byte{layout.FormatVersion}) {
-		err = fmt.Errorf("it has format %v, this program reads format %d: use the program that wrote it", version, layout.FormatVersion)
+		err = fmt.Errorf("it has format %v, this program reads format %d: use the program that wrote it",
+			version, layout.FormatVersion)
 	}
 	if err != nil {
 		return nil, err
@@ -125,10 +126,18 @@ func overrule(states map[crawl.Partition]*layout.PartState, kept []storage.Entry
 }
 
 // books completes a state by the sequence number and the times of the partition's keys.
-func books(snap storage.Snapshot, slots reader.Books, p crawl.Partition, s *layout.PartState) error {
+func books(
+	snap storage.Snapshot,
+	slots reader.Books,
+	p crawl.Partition,
+	s *layout.PartState,
+) error {
 	now := layout.Moment{Now: time.Now(), Wall: time.Now()}
 	s.Line = layout.Stamp{}.Begin(now)
-	v := reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: s.Generation}}
+	v := reader.Partition{
+		Snapshot:   snap,
+		Generation: layout.Generation{Partition: p, Number: s.Generation},
+	}
 	b, _, err := slots.Of(&v)
 	if err != nil || b == nil || s.State == layout.Absent {
 		return err
@@ -196,7 +205,13 @@ func (s *Store) Page(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, err
 }
 
 // read reads a part of the page out of one partition.
-func (s *Store) read(ctx context.Context, p *part, f *listing.Filter, after listing.Position, lines int) (listing.Page, error) {
+func (s *Store) read(
+	ctx context.Context,
+	p *part,
+	f *listing.Filter,
+	after listing.Position,
+	lines int,
+) (listing.Page, error) {
 	v := p.open()
 	defer v.Close()
 	return f.Page(ctx, v, after, listing.Budget{Lines: lines, Bytes: math.MaxInt})

@@ -24,7 +24,11 @@ const partitions = 5
 
 // fill makes a frontier that holds all partitions: some hosts with one URL, some with many, some
 // URLs done. stop ends it as a clean stop does.
-func fill(t *testing.T, dir string, urls int) (f *frontier.Frontier, states map[string]string, stop func()) {
+func fill(
+	t *testing.T,
+	dir string,
+	urls int,
+) (f *frontier.Frontier, states map[string]string, stop func()) {
 	t.Helper()
 	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{})
 	if err != nil {
@@ -52,7 +56,10 @@ func fill(t *testing.T, dir string, urls int) (f *frontier.Frontier, states map[
 		}
 		u, err := urlnorm.Parse(fmt.Sprintf("http://%s/%d", host, n))
 		must(err)
-		links = append(links, crawl.Routed{Partition: crawl.Partition(n % 97 % partitions), Target: crawl.Target{URL: u, Depth: 2}})
+		links = append(links, crawl.Routed{
+			Partition: crawl.Partition(n % 97 % partitions),
+			Target:    crawl.Target{URL: u, Depth: 2},
+		})
 		states[u.String()] = crawl.ListQueued
 	}
 	for piece := range slices.Chunk(links, 500) {
@@ -67,8 +74,9 @@ func fill(t *testing.T, dir string, urls int) (f *frontier.Frontier, states map[
 		q, err := f.Load(p, host, frontier.Cursor{}, 3)
 		must(err)
 		for _, item := range q.Items {
-			must(f.Complete(ctx, frontier.Completion{Lease: crawl.Lease{Partition: p, Epoch: 1, Host: host, Item: item},
-				Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 200, FetchedAt: time.Now()}}))
+			must(f.Complete(ctx,
+				frontier.Completion{Lease: crawl.Lease{Partition: p, Epoch: 1, Host: host, Item: item},
+					Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 200, FetchedAt: time.Now()}}))
 			states[item.URL.String()] = crawl.ListDone
 		}
 	}
@@ -140,7 +148,11 @@ func TestStore(t *testing.T) {
 		if got := listAll(t, s, crawl.URLQuery{Limit: 170}); !maps.Equal(got, states) {
 			t.Errorf("%s: %d URLs, want %d", folder, len(got), len(states))
 		}
-		if got := listAll(t, s, crawl.URLQuery{Limit: 7, Host: "h1.test", State: crawl.ListDone}); len(got) != 3 {
+		if got := listAll(t, s, crawl.URLQuery{
+			Limit: 7,
+			Host:  "h1.test",
+			State: crawl.ListDone,
+		}); len(got) != 3 {
 			t.Errorf("%s: %v", folder, got)
 		}
 		if err := s.Verify(); err != nil {
@@ -196,7 +208,8 @@ func TestCopies(t *testing.T) {
 		if err := first.Freeze(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		if err := first.Transition(t.Context(), p, func(m *layout.Meta) error { m.State = layout.Released; return nil }); err != nil {
+		if err := first.Transition(t.Context(), p,
+			func(m *layout.Meta) error { m.State = layout.Released; return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

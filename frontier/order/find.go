@@ -27,10 +27,15 @@ type Raise struct {
 	Score float64
 }
 
-// Find looks up which of the URLs are in queues, and returns those that are to be moved. They are looked up
-// in a snapshot: who moves one looks whether it still stands there.
+// Find looks up which of the URLs are in queues, and returns those that are to be moved. They are
+// looked up in a snapshot: who moves one looks whether it still stands there.
 func Find(v *reader.Partition, p *Policy, rises []Rise) ([]Raise, error) {
-	f := finder{v: v, p: p, hosts: v.Iterate([]byte{layout.TableCash, layout.CashHosts}), records: v.Iterate([]byte{layout.TableRecords})}
+	f := finder{
+		v:       v,
+		p:       p,
+		hosts:   v.Iterate([]byte{layout.TableCash, layout.CashHosts}),
+		records: v.Iterate([]byte{layout.TableRecords}),
+	}
 	defer f.hosts.Close()
 	defer f.records.Close()
 	for _, r := range rises {
@@ -82,7 +87,8 @@ func (f *finder) look(u opic.URL) error {
 	}
 	f.number, f.names = u.Host(), make([]namedHost, 0, 1)
 	prefix := bytes.Clone(f.v.Abs(layout.AppendHostNumberKey(nil, layout.CashHosts, u)))
-	for f.hosts.Seek(prefix); f.hosts.Valid() && bytes.HasPrefix(f.hosts.Key(), prefix); f.hosts.Next() {
+	for f.hosts.Seek(prefix); f.hosts.Valid() &&
+		bytes.HasPrefix(f.hosts.Key(), prefix); f.hosts.Next() {
 		name := layout.HostOfKey(f.hosts.Key()[layout.PrefixLen:])
 		e, err := f.v.Host(name)
 		if err != nil {
@@ -108,7 +114,8 @@ func (f *finder) inline(h namedHost, r Rise) error {
 // queued looks at the records with the URL's number.
 func (f *finder) queued(h namedHost, r Rise) error {
 	prefix := bytes.Clone(f.v.Abs(layout.AppendNumberedKey(nil, h.name, r.URL)))
-	for f.records.Seek(prefix); f.records.Valid() && bytes.HasPrefix(f.records.Key(), prefix); f.records.Next() {
+	for f.records.Seek(prefix); f.records.Valid() &&
+		bytes.HasPrefix(f.records.Key(), prefix); f.records.Next() {
 		value, err := f.records.Value()
 		if err != nil {
 			return err
@@ -129,7 +136,10 @@ func (f *finder) queued(h namedHost, r Rise) error {
 			return err
 		}
 		if ok {
-			if err := f.rescore(h.name, u, layout.QueueSlot{Band: rec.Band, Seq: rec.Seq}, entry, r.Link); err != nil {
+			if err := f.rescore(h.name, u, layout.QueueSlot{
+				Band: rec.Band,
+				Seq:  rec.Seq,
+			}, entry, r.Link); err != nil {
 				return err
 			}
 		}
@@ -138,7 +148,13 @@ func (f *finder) queued(h namedHost, r Rise) error {
 }
 
 // rescore computes the band of a queued URL anew, and reports it when it is better.
-func (f *finder) rescore(host crawl.Host, u urlnorm.URL, at layout.QueueSlot, entry []byte, link float64) error {
+func (f *finder) rescore(
+	host crawl.Host,
+	u urlnorm.URL,
+	at layout.QueueSlot,
+	entry []byte,
+	link float64,
+) error {
 	q, err := layout.DecodeQueued(entry)
 	if err != nil {
 		return fmt.Errorf("%w of host %s", err, host)

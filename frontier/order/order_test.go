@@ -29,24 +29,36 @@ func TestAdmit(t *testing.T) {
 		t    crawl.Target
 		want float64 // the base, 0 to 1; negative: not scored
 	}{
-		"link":                   {plain, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: 1}, (0.25 + 0.25) / 2},
-		"deeper":                 {plain, crawl.Target{Via: crawl.ViaLink, Depth: 4, Band: 4}, (0.1 + 0.25) / 2},
-		"redirect":               {plain, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, 0.25},
-		"sitemap":                {plain, crawl.Target{Via: crawl.ViaSitemap, Depth: 9, Band: 1}, 0.25},
-		"sitemap, fresh":         {plain, crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon}, (0.25 + 0.5) / 2},
-		"sitemap, a week old":    {plain, crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon.Add(-freshFor)}, 0.25},
-		"sitemap, of tomorrow":   {plain, crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon.Add(24 * time.Hour)}, (0.25 + 0.5) / 2},
-		"on the topic":           {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: 1}, (2 + 0.5) / 4},
-		"off the topic":          {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: Lowest}, 0.5 / 4},
-		"of no topic":            {focused, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, (1 + 0.5) / 4},
-		"by a rule":              {&given, crawl.Target{Via: crawl.ViaLink, Depth: 9, Band: 1}, 0.25},
-		"last by a rule":         {&given, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: Lowest}, (0.5/7 + 0.25) / 2},
-		"a topic by a rule":      {&givenTopic, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, (2 + 0.5) / 4},
-		"seed and a rule":        {&given, crawl.Target{Via: crawl.ViaSeed, Band: 0}, -1},
-		"seed":                   {plain, crawl.Target{Via: crawl.ViaSeed, Band: 2}, -1},
-		"file with sitemaps":     {plain, crawl.Target{Via: crawl.ViaSitemapFile, Band: 1}, -1},
-		"wanted again":           {plain, crawl.Target{Via: crawl.ViaLink, Again: true}, -1},
-		"suspicious":             {plain, crawl.Target{Via: crawl.ViaLink, Suspicious: true, Band: 7}, -1},
+		"link": {plain, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: 1},
+			(0.25 + 0.25) / 2},
+		"deeper": {plain, crawl.Target{Via: crawl.ViaLink, Depth: 4, Band: 4},
+			(0.1 + 0.25) / 2},
+		"redirect": {plain, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1}, 0.25},
+		"sitemap":  {plain, crawl.Target{Via: crawl.ViaSitemap, Depth: 9, Band: 1}, 0.25},
+		"sitemap, fresh": {plain, crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon},
+			(0.25 + 0.5) / 2},
+		"sitemap, a week old": {plain,
+			crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon.Add(-freshFor)}, 0.25},
+		"sitemap, of tomorrow": {plain,
+			crawl.Target{Via: crawl.ViaSitemap, Band: 1, Claimed: noon.Add(24 * time.Hour)},
+			(0.25 + 0.5) / 2},
+		"on the topic": {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: 1},
+			(2 + 0.5) / 4},
+		"off the topic": {focused, crawl.Target{Via: crawl.ViaLink, Depth: 1, Band: Lowest},
+			0.5 / 4},
+		"of no topic": {focused, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1},
+			(1 + 0.5) / 4},
+		"by a rule": {&given, crawl.Target{Via: crawl.ViaLink, Depth: 9, Band: 1}, 0.25},
+		"last by a rule": {&given, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: Lowest},
+			(0.5/7 + 0.25) / 2},
+		"a topic by a rule": {&givenTopic, crawl.Target{Via: crawl.ViaRedirect, Depth: 1, Band: 1},
+			(2 + 0.5) / 4},
+		"seed and a rule":    {&given, crawl.Target{Via: crawl.ViaSeed, Band: 0}, -1},
+		"seed":               {plain, crawl.Target{Via: crawl.ViaSeed, Band: 2}, -1},
+		"file with sitemaps": {plain, crawl.Target{Via: crawl.ViaSitemapFile, Band: 1}, -1},
+		"wanted again":       {plain, crawl.Target{Via: crawl.ViaLink, Again: true}, -1},
+		"suspicious": {plain, crawl.Target{Via: crawl.ViaLink, Suspicious: true, Band: 7},
+			-1},
 		"of a host that mirrors": {plain, crawl.Target{Via: crawl.ViaLink, Band: 7}, -1},
 	} {
 		base, band, ok := c.p.Admit(&c.t, noon)
@@ -75,7 +87,8 @@ func TestLink(t *testing.T) {
 		t.Errorf("without ranks: %v", got)
 	}
 	p.Ranks = h.Ranks()
-	low, high, known := p.Link(10*opic.Unit, &none), p.Link(90*opic.Unit, &none), p.Link(10*opic.Unit, &many)
+	low, high, known := p.Link(10*opic.Unit, &none), p.Link(90*opic.Unit, &none),
+		p.Link(10*opic.Unit, &many)
 	if math.Abs(low-0.05) > 0.01 || math.Abs(high-0.45) > 0.01 || known < low+0.2 {
 		t.Errorf("link parts %.3f, %.3f, with many sites %.3f", low, high, known)
 	}

@@ -18,8 +18,8 @@ const maxBase = math.MaxUint8
 type Policy struct {
 	// Weights are those of the settings.
 	Weights opic.Weights
-	// Focused: links of pages ask for a band by their topic. How well they fit it then weighs as much as all
-	// that Weights name. A priority that a rule gives stands for it.
+	// Focused: links of pages ask for a band by their topic. How well they fit it then weighs as much
+	// as all that Weights name. A priority that a rule gives stands for it.
 	Focused bool
 	// Given reports whether a rule for sites has given a target its priority, which its finder
 	// has made the band that it asks for; nil: there are no such rules.
@@ -39,11 +39,12 @@ const unknown = 0.5
 // freshFor is the age at which the content of a URL counts half.
 const freshFor = 7 * 24 * time.Hour
 
-// Admit returns the base of the score of a URL that is found at a time, and the band where it begins to
-// wait; ok is false for one that keeps the band it asks for: a seed, a file with sitemaps, what a person wants again,
-// and what looks like a trap.
+// Admit returns the base of the score of a URL that is found at a time, and the band where it
+// begins to wait; ok is false for one that keeps the band it asks for: a seed, a file with
+// sitemaps, what a person wants again, and what looks like a trap.
 func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.Band, ok bool) {
-	if t.Suspicious || t.Again || t.Via.Named() || t.Via == crawl.ViaSitemapFile || t.Via.Errand() || t.Band > Lowest {
+	if t.Suspicious || t.Again || t.Via.Named() || t.Via == crawl.ViaSitemapFile || t.Via.Errand() ||
+		t.Band > Lowest {
 		return 0, t.Band, false
 	}
 	given := p.Given != nil && p.Given(t)
@@ -76,7 +77,8 @@ func (p *Policy) Admit(t *crawl.Target, now time.Time) (base uint8, band crawl.B
 // ByLinks reports whether what links say counts.
 func (p *Policy) ByLinks() bool { return p.Weights.Importance > 0 || p.Weights.Authority > 0 }
 
-// Link is the part of a score that links make: of a URL with so much cash, whose host has these sites that link to it.
+// Link is the part of a score that links make: of a URL with so much cash, whose host has these
+// sites that link to it.
 func (p *Policy) Link(c opic.Cash, sites *opic.Sites) float64 {
 	rank := 0.0
 	if p.Ranks != nil {
@@ -97,10 +99,14 @@ func (p *Policy) Better(now crawl.Band, score float64, moved int) (crawl.Band, b
 }
 
 // Level is how high a usual URL with this link part would stand, 0 for the last band.
-func (p *Policy) Level(link float64) uint8 { return crawl.Bands - 1 - uint8(p.Band(p.Typical+link)) }
+func (p *Policy) Level(
+	link float64,
+) uint8 {
+	return crawl.Bands - 1 - uint8(p.Band(p.Typical+link))
+}
 
-// Worth reports whether a queued URL is looked up in its queue, as its link part is now: it would stand higher than it would
-// without links, and higher than when it was last looked up.
+// Worth reports whether a queued URL is looked up in its queue, as its link part is now: it would
+// stand higher than it would without links, and higher than when it was last looked up.
 func (p *Policy) Worth(level uint8, link float64) (now uint8, worth bool) {
 	now = p.Level(link)
 	return now, now > level && now > p.Level(0)

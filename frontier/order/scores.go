@@ -15,9 +15,10 @@ const (
 	mostBases = 256
 )
 
-// Scores are the scores of the URLs that were found last on one node, about. They are in memory only: after a
-// start bands are cut evenly until some are known. Hosts are spread over the nodes as good as at random, so what one node finds
-// stands for what all find. Its methods may be called from many goroutines.
+// Scores are the scores of the URLs that were found last on one node, about. They are in memory
+// only: after a start bands are cut evenly until some are known. Hosts are spread over the nodes as
+// good as at random, so what one node finds stands for what all find. Its methods may be called
+// from many goroutines.
 type Scores struct {
 	mu     sync.Mutex // guards the rest
 	counts [scoreBuckets]int32
@@ -51,8 +52,8 @@ func (s *Scores) Typical() float64 {
 	return float64(sum) / float64(s.filled) / maxBase
 }
 
-// Linked counts what links say of URLs whose bases are not at hand: each counts with the base of one that was found lately, and
-// a change with the usual base.
+// Linked counts what links say of URLs whose bases are not at hand: each counts with the base of
+// one that was found lately, and a change with the usual base.
 func (s *Scores) Linked(typical float64, changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +70,8 @@ func (s *Scores) Linked(typical float64, changes []Change) {
 	}
 }
 
-// Change is the link part of a URL's score, before and now; Before is negative when the URL was not known.
+// Change is the link part of a URL's score, before and now; Before is negative when the URL was not
+// known.
 type Change struct{ Before, Now float64 }
 
 // Count counts a score in the place of another; a negative one is none.

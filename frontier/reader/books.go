@@ -18,8 +18,8 @@ type SlotBooks struct {
 	Entry []byte
 }
 
-// ReadBooks reads all slots. Some of what they have is older than what stands under the partition's own key, or of
-// generations that are no more.
+// ReadBooks reads all slots. Some of what they have is older than what stands under the partition's
+// own key, or of generations that are no more.
 func ReadBooks(snap storage.Snapshot) (Books, error) {
 	books := Books{}
 	var m layout.MetaEntry
@@ -46,8 +46,8 @@ func ReadBooks(snap storage.Snapshot) (Books, error) {
 	return books, err
 }
 
-// Of returns the meta entry of the partition that v reads, nil when there is none, and whether it stands in a slot. It is
-// good until the next call of v.Get.
+// Of returns the meta entry of the partition that v reads, nil when there is none, and whether it
+// stands in a slot. It is good until the next call of v.Get.
 func (b Books) Of(v *Partition) (entry []byte, inSlot bool, err error) {
 	own, ok, err := v.Get([]byte(layout.MetaKey))
 	if err != nil {

@@ -11,7 +11,9 @@ import (
 
 // States reads the node's own range: the state of each partition, and the generations
 // whose keys must be deleted.
-func States(snap storage.Snapshot) (parts map[crawl.Partition]*layout.PartState, dead []layout.Generation, err error) {
+func States(
+	snap storage.Snapshot,
+) (parts map[crawl.Partition]*layout.PartState, dead []layout.Generation, err error) {
 	parts = map[crawl.Partition]*layout.PartState{}
 	err = eachNodeKey(snap, layout.NodeStates, 2, func(key, value []byte) error {
 		s, err := layout.DecodeState(crawl.Partition(binary.BigEndian.Uint16(key)), value)

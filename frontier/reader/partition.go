@@ -65,3 +65,23 @@ func (v *Partition) Each(ctx context.Context, table byte, do func(storage.Iterat
 	}
 	return nil
 }
+
+// EachBehind walks the entries whose keys begin with prefix and lie behind the key after, or all of
+// them for nil, until do says that it has enough. Keys are relative, and good until do returns.
+func (v *Partition) EachBehind(
+	prefix, after []byte,
+	do func(key []byte, it storage.Iterator) (more bool, err error),
+) error {
+	it := v.Iterate(prefix)
+	defer it.Close()
+	from := prefix
+	if len(after) > 0 {
+		from = append(bytes.Clone(after), 0)
+	}
+	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
+		if more, err := do(it.Key()[layout.PrefixLen:], it); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}

@@ -10,14 +10,19 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// Slot reads the queue entry of a URL that is queued with this number, and is not the only one of its host: under a
-// key of its own or in a block.
-func (v *Partition) Slot(h crawl.Host, band crawl.Band, seq uint64) (entry []byte, ok bool, err error) {
+// Slot reads the queue entry of a URL that is queued with this number, and is not the only one of
+// its host: under a key of its own or in a block.
+func (v *Partition) Slot(
+	h crawl.Host,
+	band crawl.Band,
+	seq uint64,
+) (entry []byte, ok bool, err error) {
 	b, ok, err := v.Get(layout.AppendQueueKey(nil, h, band, seq))
 	if err != nil || ok && !layout.IsBlock(b) {
 		return b, ok, err
 	}
-	if b, ok, err = v.Get(layout.AppendQueueKey(nil, h, band, layout.BlockNumber(seq))); err != nil || !ok || !layout.IsBlock(b) {
+	if b, ok, err = v.Get(layout.AppendQueueKey(nil, h, band, layout.BlockNumber(seq))); err != nil ||
+		!ok || !layout.IsBlock(b) {
 		return nil, false, err
 	}
 	return layout.OfBlock(b, seq)
@@ -42,7 +47,12 @@ type slot struct {
 
 // walk begins to read a host's queue. Close its iterator.
 func (v *Partition) walk(h crawl.Host, e *layout.HostEntry) *walk {
-	return &walk{it: v.Iterate(append(layout.AppendHost(nil, layout.TableQueue, h), 0)), v: v, host: h, entry: e}
+	return &walk{
+		it:    v.Iterate(append(layout.AppendHost(nil, layout.TableQueue, h), 0)),
+		v:     v,
+		host:  h,
+		entry: e,
+	}
 }
 
 // begin goes to a band's first place from a number on.
@@ -52,7 +62,8 @@ func (w *walk) begin(band crawl.Band, from uint64) {
 	w.it.Seek(start)
 }
 
-// next returns the next place of the band; a nil entry: there is none. The entry is good until the next call.
+// next returns the next place of the band; a nil entry: there is none. The entry is good until the
+// next call.
 func (w *walk) next() (seq uint64, entry []byte, err error) {
 	for len(w.ready) == 0 {
 		if !w.it.Valid() || !bytes.HasPrefix(w.it.Key(), w.prefix) {
@@ -75,8 +86,8 @@ func (w *walk) next() (seq uint64, entry []byte, err error) {
 	return p.seq, p.entry, nil
 }
 
-// block reads a block, with those of its URLs that have keys of their own: these stand in front of it, but some
-// of those that are left come before them.
+// block reads a block, with those of its URLs that have keys of their own: these stand in front of
+// it, but some of those that are left come before them.
 func (w *walk) block(seq uint64) error {
 	number := layout.BlockNumber(seq)
 	for ; w.it.Valid() && bytes.HasPrefix(w.it.Key(), w.prefix); w.it.Next() {

@@ -119,7 +119,10 @@ type Wake struct {
 }
 
 // InlineRecord is Record for a host's only URL.
-func (v *Partition) InlineRecord(u urlnorm.URL, host crawl.Host) (rec crawl.Record, ok bool, err error) {
+func (v *Partition) InlineRecord(
+	u urlnorm.URL,
+	host crawl.Host,
+) (rec crawl.Record, ok bool, err error) {
 	e, err := v.Host(host)
 	if err != nil || e == nil {
 		return rec, false, err

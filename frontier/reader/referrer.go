@@ -8,7 +8,8 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// Refer replaces what names a record's referrer in the store by that page's URL; "" when its record is not there.
+// Refer replaces what names a record's referrer in the store by that page's URL; "" when its record
+// is not there.
 func (v *Partition) Refer(rec *crawl.Record) error {
 	ref, host := layout.Referrer(rec.Referrer), layout.HostOf(rec.URL)
 	rec.Referrer = ""

@@ -10,8 +10,9 @@ import (
 )
 
 // CauseOf classes the reason of a record. Records have the sentence alone. That of a request which
-// got no answer begins with its category, behind words about robots.txt when it was for that; for a host without an address and for refusals see
-// package pipeline, for a host that was given up scheduler.
+// got no answer begins with its category, behind words about robots.txt when it was for that; for a
+// host without an address and for refusals see package pipeline, for a host that was given up
+// scheduler.
 func CauseOf(rec *crawl.Record) string {
 	switch {
 	case rec.State == crawl.Done || rec.Reason == "":
@@ -24,10 +25,12 @@ func CauseOf(rec *crawl.Record) string {
 		return crawl.FailureRateLimited
 	}
 	reason := strings.TrimPrefix(strings.TrimPrefix(rec.Reason, "host_dead: "), "robots.txt: ")
-	if _, there, ok := strings.Cut(reason, ", where it redirects to: "); ok && strings.HasPrefix(reason, "robots.txt of ") {
+	if _, there, ok := strings.Cut(reason, ", where it redirects to: "); ok &&
+		strings.HasPrefix(reason, "robots.txt of ") {
 		reason = there
 	}
-	if word, _, ok := strings.Cut(reason, ": "); ok && slices.Contains(crawl.ErrCategoryNames[:], word) {
+	if word, _, ok := strings.Cut(reason, ": "); ok &&
+		slices.Contains(crawl.ErrCategoryNames[:], word) {
 		return word
 	}
 	for _, c := range sentences {
@@ -46,10 +49,11 @@ var sentences = []struct{ begin, cause string }{
 	{"it asks to be left alone", crawl.FailureRateLimited},
 }
 
-// ReasonOf is the reason of a record as reports and lists have it: a sentence, or blocked with the name
-// of the product whose wall it was. "": there is none.
+// ReasonOf is the reason of a record as reports and lists have it: a sentence, or blocked with the
+// name of the product whose wall it was. "": there is none.
 func ReasonOf(rec *crawl.Record) (reason, product string) {
-	if p := crawl.WallOf(rec.Reason); p != wall.None && rec.State != crawl.Done && rec.State != crawl.RefusedForever {
+	if p := crawl.WallOf(rec.Reason); p != wall.None && rec.State != crawl.Done &&
+		rec.State != crawl.RefusedForever {
 		return crawl.FailureBlocked, p.String()
 	}
 	return rec.Reason, ""

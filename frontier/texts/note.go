@@ -12,9 +12,16 @@ import (
 // than the links of one may have.
 const MaxBytes = 384 << 10
 
-// Note stores the document of a page that leaves the queue, or takes out the one that the URL had. The writer calls
-// it in the group that completes the page. known says that the URL may have a result already, stays what Stays says.
-func Note(pg *commit.Part, fp layout.Fingerprint, rec *crawl.Record, known, stays bool, document []byte) {
+// Note stores the document of a page that leaves the queue, or takes out the one that the URL had.
+// The writer calls it in the group that completes the page. known says that the URL may have a
+// result already, stays what Stays says.
+func Note(
+	pg *commit.Part,
+	fp layout.Fingerprint,
+	rec *crawl.Record,
+	known, stays bool,
+	document []byte,
+) {
 	put := len(document) > 0 && rec.State == crawl.Done
 	c := &pg.State.Counters
 	if !put && (!known || c.Texts == 0 || stays) {
@@ -65,9 +72,10 @@ func place(pg *commit.Part, key []byte, look bool) (p layout.TextPlace, ok bool)
 	return p, true
 }
 
-// Stays reports whether a visit leaves the text of a page as it was: it brought no content (a page that is unchanged, that
-// fails, or whose server has an error), and does not end what there is. It is judged by the answer: the record of a page
-// that is visited again may be that of its last good answer.
+// Stays reports whether a visit leaves the text of a page as it was: it brought no content (a page
+// that is unchanged, that fails, or whose server has an error), and does not end what there is. It
+// is judged by the answer: the record of a page that is visited again may be that of its last good
+// answer.
 func Stays(state crawl.RecordState, o *crawl.Outcome) bool {
 	switch {
 	case state == crawl.RefusedForever:

@@ -10,7 +10,8 @@ import (
 	"crawlnode/frontier/reader"
 )
 
-// Position is a place in the order of the changes of one copy of a partition. The zero Key is the start.
+// Position is a place in the order of the changes of one copy of a partition. The zero Key is the
+// start.
 type Position struct {
 	Generation uint32
 	Key        [layout.TextKeyLen]byte
@@ -35,17 +36,22 @@ type Change struct {
 // ErrOtherCopy says that a position is of a copy of the partition that is not the present one.
 var ErrOtherCopy = errors.New("the position is of another copy")
 
-// Reader reads the documents of one writer's partitions. Its methods may be called from many goroutines.
+// Reader reads the documents of one writer's partitions. Its methods may be called from many
+// goroutines.
 type Reader struct{ w *commit.Writer }
 
 // NewReader makes a Reader.
 func NewReader(w *commit.Writer) *Reader { return &Reader{w: w} }
 
-// TextChanges calls visit with the changes of a partition behind a position, in their order, until it returns false,
-// and returns the position behind the last one. whole says that there was no other. It reads what this node has of the
-// partition, held or copied, and fails with ErrOtherCopy when that is not the position's copy, and with ErrNotHolder when
-// there is nothing.
-func (r *Reader) TextChanges(p crawl.Partition, after Position, visit func(Change) bool) (to Position, whole bool, err error) {
+// TextChanges calls visit with the changes of a partition behind a position, in their order, until
+// it returns false, and returns the position behind the last one. whole says that there was no
+// other. It reads what this node has of the partition, held or copied, and fails with ErrOtherCopy
+// when that is not the position's copy, and with ErrNotHolder when there is nothing.
+func (r *Reader) TextChanges(
+	p crawl.Partition,
+	after Position,
+	visit func(Change) bool,
+) (to Position, whole bool, err error) {
 	v, err := r.w.Read(p)
 	if err != nil {
 		return after, false, err
@@ -81,8 +87,8 @@ func (r *Reader) TextChanges(p crawl.Partition, after Position, visit func(Chang
 	return after, true, nil
 }
 
-// fill adds what stands elsewhere in the partition: the document, when the entry only says that links have changed, and
-// the texts of links.
+// fill adds what stands elsewhere in the partition: the document, when the entry only says that
+// links have changed, and the texts of links.
 func fill(v *reader.Partition, at [layout.TextKeyLen]byte, c *Change) error {
 	if len(c.Document) == 0 {
 		return nil

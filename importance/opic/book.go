@@ -28,7 +28,13 @@ type Book struct {
 
 // NewBook makes the book of a partition without accounts.
 func NewBook(id crawl.Partition) *Book {
-	return &Book{ID: id, Accounts: map[URL]*Account{}, Inbox: Inbox{}, links: map[URL][]Target{}, sites: map[URL]Site{}}
+	return &Book{
+		ID:       id,
+		Accounts: map[URL]*Account{},
+		Inbox:    Inbox{},
+		links:    map[URL][]Target{},
+		sites:    map[URL]Site{},
+	}
 }
 
 // Visit notes that a page was fetched, with its distinct links in any order.
@@ -143,7 +149,8 @@ func (b *Book) Clone() *Book {
 		c.Accounts[u] = &account
 	}
 	c.Inbox, c.links, c.sites = maps.Clone(b.Inbox), maps.Clone(b.links), maps.Clone(b.sites)
-	c.Outbox.acked, c.Outbox.entries = maps.Clone(b.Outbox.acked), make(map[crawl.Partition][]Entry, len(b.Outbox.entries))
+	c.Outbox.acked, c.Outbox.entries = maps.Clone(b.Outbox.acked), make(map[crawl.Partition][]Entry,
+		len(b.Outbox.entries))
 	if c.Outbox.acked == nil {
 		c.Outbox.acked = map[crawl.Partition]uint64{}
 	}

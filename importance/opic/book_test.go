@@ -30,7 +30,8 @@ func newWorld(r *rand.Rand, partitions, pages int) *world {
 		w.durable = append(w.durable, w.books[i].Clone())
 	}
 	for i := range pages {
-		w.at = append(w.at, Target{crawl.Partition(r.IntN(partitions)), URLOf(uint64(i%7)<<60, uint64(i+1)*0x9e3779b97f4a7c15)})
+		w.at = append(w.at, Target{crawl.Partition(r.IntN(partitions)),
+			URLOf(uint64(i%7)<<60, uint64(i+1)*0x9e3779b97f4a7c15)})
 	}
 	for range pages {
 		w.pages = append(w.pages, w.drawLinks())
@@ -257,7 +258,8 @@ func (w *world) compare(t *testing.T, name string) {
 		}
 		got := float64(w.books[at.Partition].Accounts[at.URL].Total())
 		if d := (got - x[i]) / x[i]; d > 1e-3 || d < -1e-3 {
-			t.Errorf("%s: page %d of %d has %v units, want %v", name, i, len(x), got/float64(Unit), x[i]/float64(Unit))
+			t.Errorf("%s: page %d of %d has %v units, want %v", name, i, len(x), got/float64(Unit),
+				x[i]/float64(Unit))
 		}
 	}
 }

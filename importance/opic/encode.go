@@ -95,7 +95,8 @@ func appendURLs(b []byte, limit int, at func(int) URL) ([]byte, int) {
 	return b, n
 }
 
-// urls reads what appendURLs has written: the host in the place that it has in a URL's number, and the rest of each.
+// urls reads what appendURLs has written: the host in the place that it has in a URL's number, and
+// the rest of each.
 func (r *reader) urls() (host URL, rest []byte) {
 	n := r.count()
 	if n == 0 || len(r.b) < hostBits/8+n*urlBytes {
@@ -141,8 +142,9 @@ const (
 // accountAt is a flag above the highest level.
 const accountAt = crawl.Bands * accountFlags
 
-// appendAccount appends an account: flags with the level above them, pending, of a fetched page settled
-// and links, and the sites and the links to it and where its own links are, if there are any.
+// appendAccount appends an account: flags with the level above them, pending, of a fetched page
+// settled and links, and the sites and the links to it and where its own links are, if there are
+// any.
 func appendAccount(b []byte, a *Account) []byte {
 	flags := uint64(a.Level) * accountFlags
 	if a.Fetched {
@@ -265,7 +267,8 @@ func appendCredits(b []byte, credits []Credit) []byte {
 	b = binary.AppendUvarint(b, uint64(len(credits)))
 	for len(credits) > 0 {
 		n := 1
-		for n < len(credits) && credits[n].Amount == credits[0].Amount && credits[n].Links == credits[0].Links {
+		for n < len(credits) && credits[n].Amount == credits[0].Amount &&
+			credits[n].Links == credits[0].Links {
 			n++
 		}
 		b = binary.AppendVarint(b, int64(credits[0].Amount))

@@ -8,7 +8,8 @@ import (
 
 // Block is the accounts of neighbouring URLs, in order: version, and for each URL its number (8
 // bytes) and its account. A URL with one link to it takes 20 bytes, of which 8 are its sites.
-// A partition is a row of blocks, and every URL belongs to the last block whose First is not above it.
+// A partition is a row of blocks, and every URL belongs to the last block whose First is not above
+// it.
 type Block struct {
 	First URL
 	Bytes []byte
@@ -25,8 +26,8 @@ type Delta struct {
 	Sites  Sites
 }
 
-// AddLinks adds counts of links. A sum ends at 31 bits, which is all that is stored; members may send
-// credits of any number.
+// AddLinks adds counts of links. A sum ends at 31 bits, which is all that is stored; members may
+// send credits of any number.
 func AddLinks[T int | int32](a, b T) T {
 	return T(min(max(int64(a)+int64(b), -math.MaxInt32), math.MaxInt32))
 }
@@ -37,7 +38,8 @@ func SumCredits(log []Entry) []Delta {
 	return s.SumCredits(log)
 }
 
-// Summer is the memory of sorts, which is several times that of what they return. Its zero value is ready, and one goroutine at a time uses it.
+// Summer is the memory of sorts, which is several times that of what they return. Its zero value is
+// ready, and one goroutine at a time uses it.
 type Summer struct{ from, to []logged }
 
 // SumCredits sums the entries of a log by URL, in order.
@@ -139,7 +141,10 @@ func (s *Summer) sorted(log []Entry) []logged {
 // Fold adds the deltas, which are in order, to the accounts of a block, and divides it when it has
 // grown. changed is called for each URL with a delta; it may change the account further, such as
 // settle it. A nil block is the first of a partition.
-func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Account)) ([]Block, error) {
+func (b *Block) Fold(
+	deltas []Delta,
+	changed func(u URL, before Account, now *Account),
+) ([]Block, error) {
 	r := reader{b: b.Bytes}
 	if len(b.Bytes) > 0 {
 		r.version()
@@ -195,7 +200,10 @@ func (w *folder) room(u URL) *Block {
 		if n == 0 {
 			first = w.first
 		}
-		w.blocks = append(w.blocks, Block{First: first, Bytes: append(make([]byte, 0, max(min(w.size+w.size/8, blockBytes+64), 256)), formatVersion)})
+		w.blocks = append(w.blocks, Block{
+			First: first,
+			Bytes: append(make([]byte, 0, max(min(w.size+w.size/8, blockBytes+64), 256)), formatVersion),
+		})
 	}
 	return &w.blocks[len(w.blocks)-1]
 }

@@ -9,7 +9,12 @@ import (
 )
 
 // row folds deltas into a row of blocks, as a store does.
-func row(t testing.TB, blocks []Block, deltas []Delta, changed func(URL, Account, *Account)) (out []Block) {
+func row(
+	t testing.TB,
+	blocks []Block,
+	deltas []Delta,
+	changed func(URL, Account, *Account),
+) (out []Block) {
 	t.Helper()
 	if len(blocks) == 0 {
 		blocks = []Block{{}}
@@ -49,7 +54,8 @@ func TestFoldEqualsTheBook(t *testing.T) {
 			for range 1 + r.IntN(60) {
 				e := Entry{Site: SiteOf(r.Uint64())}
 				for range r.IntN(30) {
-					c := Credit{URLOf(r.Uint64N(4)<<62, r.Uint64N(300)*0x9e3779b97f4a7c15), Cash(r.Int64N(1<<30)) - 1<<20, int32(r.IntN(3)) - 1}
+					c := Credit{URLOf(r.Uint64N(4)<<62, r.Uint64N(300)*0x9e3779b97f4a7c15),
+						Cash(r.Int64N(1<<30)) - 1<<20, int32(r.IntN(3)) - 1}
 					e.Credits = append(e.Credits, c)
 					book.credit(c, e.Site)
 				}
@@ -100,7 +106,8 @@ func TestFoldEqualsTheBook(t *testing.T) {
 
 func TestDamagedBlocks(t *testing.T) {
 	t.Parallel()
-	whole := row(t, nil, []Delta{{URL: 5, Amount: Unit, Sites: Sites{1}}, {URL: 9, Amount: 1}}, func(URL, Account, *Account) {})[0]
+	whole := row(t, nil, []Delta{{URL: 5, Amount: Unit, Sites: Sites{1}}, {URL: 9, Amount: 1}},
+		func(URL, Account, *Account) {})[0]
 	for n := 1; n < len(whole.Bytes); n++ {
 		cut := Block{Bytes: whole.Bytes[:n]}
 		accounts := 0
@@ -159,7 +166,8 @@ func BenchmarkFold(b *testing.B) {
 	cpu := cpuClock()
 	for b.Loop() {
 		bytes = 0
-		for _, block := range row(b, blocks, SumCredits(log), func(_ URL, before Account, now *Account) { ranks.Move(before.Total(), now.Total()) }) {
+		for _, block := range row(b, blocks, SumCredits(log),
+			func(_ URL, before Account, now *Account) { ranks.Move(before.Total(), now.Total()) }) {
 			bytes += len(block.Bytes)
 		}
 	}
@@ -173,7 +181,8 @@ func TestCountsOfLinksEnd(t *testing.T) {
 	for _, links := range []int32{math.MaxInt32, -math.MaxInt32} {
 		credits := []Entry{{Credits: []Credit{{URL: 1, Links: links}, {URL: 1, Links: links}}}}
 		deltas := MergeDeltas(SumCredits(credits), SumCredits(credits))
-		if back, err := DecodeDeltas(AppendDeltas(nil, deltas)); err != nil || back[0].Links != int(links) {
+		if back, err := DecodeDeltas(AppendDeltas(nil, deltas)); err != nil ||
+			back[0].Links != int(links) {
 			t.Errorf("%+v, %v", back, err)
 		}
 		blocks := row(t, nil, deltas, func(URL, Account, *Account) {})

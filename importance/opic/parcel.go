@@ -61,7 +61,8 @@ type Inbox map[crawl.Partition]uint64
 func (in Inbox) Admit(p *Parcel) ([]Entry, error) {
 	applied := in[p.From]
 	if applied < p.After {
-		return nil, fmt.Errorf("partition %d from %d: %w: has %d, the sender knows of %d", p.To, p.From, errGap, applied, p.After)
+		return nil, fmt.Errorf("partition %d from %d: %w: has %d, the sender knows of %d", p.To, p.From,
+			errGap, applied, p.After)
 	}
 	for i := range p.Entries {
 		if p.Entries[i].Seq > applied {
@@ -92,7 +93,12 @@ func (o *Outbox) Post(to crawl.Partition, site Site, credits []Credit) {
 // Parcel returns up to n entries for a partition; false: there is none.
 func (o *Outbox) Parcel(from, to crawl.Partition, n int) (Parcel, bool) {
 	all := o.entries[to]
-	return Parcel{From: from, To: to, After: o.acked[to], Entries: all[:min(n, len(all))]}, len(all) > 0
+	return Parcel{
+		From:    from,
+		To:      to,
+		After:   o.acked[to],
+		Entries: all[:min(n, len(all))],
+	}, len(all) > 0
 }
 
 // Acknowledge drops the entries for a partition up to a number. An older acknowledgement, repeated

@@ -20,11 +20,18 @@ type Weights struct {
 }
 
 // DefaultWeights are those of --priority.
-var DefaultWeights = Weights{Importance: 0.3, Authority: 0.25, Change: 0.2, Depth: 0.15, Freshness: 0.1}
+var DefaultWeights = Weights{
+	Importance: 0.3,
+	Authority:  0.25,
+	Change:     0.2,
+	Depth:      0.15,
+	Freshness:  0.1,
+}
 
 // fields lists the weights with their names, in the order of --priority.
 func (w *Weights) fields() []weight {
-	return []weight{{"importance", &w.Importance}, {"authority", &w.Authority}, {"change", &w.Change}, {"depth", &w.Depth}, {"freshness", &w.Freshness}}
+	return []weight{{"importance", &w.Importance}, {"authority", &w.Authority}, {"change", &w.Change},
+		{"depth", &w.Depth}, {"freshness", &w.Freshness}}
 }
 
 type weight struct {
@@ -45,7 +52,8 @@ func ParseWeights(text string) (Weights, error) {
 		}
 	}
 	if len(errs) == 0 && w.sum() == 0 {
-		errs = append(errs, errors.New("all weights are 0: give one, such as depth=1 for the order of discovery"))
+		errs = append(errs,
+			errors.New("all weights are 0: give one, such as depth=1 for the order of discovery"))
 	}
 	return w, errors.Join(errs...)
 }
@@ -69,7 +77,8 @@ func (w *Weights) set(name, number string, given map[string]bool) error {
 		*f.value = v
 		return nil
 	}
-	return fmt.Errorf("%q is no weight; there are %s, each as NAME=NUMBER", name, strings.Join(names, ", "))
+	return fmt.Errorf("%q is no weight; there are %s, each as NAME=NUMBER", name,
+		strings.Join(names, ", "))
 }
 
 func (w *Weights) sum() (sum float64) {
@@ -101,7 +110,8 @@ func (w *Weights) Score(s Signals) float64 {
 	if sum == 0 {
 		return 0
 	}
-	return (w.Importance*s.Importance + w.Authority*s.Authority + w.Change*s.Change + w.Depth*s.Depth + w.Freshness*s.Freshness) / sum
+	return (w.Importance*s.Importance + w.Authority*s.Authority + w.Change*s.Change + w.Depth*s.Depth +
+		w.Freshness*s.Freshness) / sum
 }
 
 // fullAuthority is the number of linking sites from which on a host has all authority, as log2.

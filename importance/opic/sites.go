@@ -61,7 +61,8 @@ func merge(b, other []byte) {
 }
 
 // inverse are the powers 2^-v for the values of a register.
-var inverse = [16]float64{1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256, 1. / 512, 1. / 1024, 1. / 2048, 1. / 4096, 1. / 8192, 1. / 16384, 1. / 32768}
+var inverse = [16]float64{1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256,
+	1. / 512, 1. / 1024, 1. / 2048, 1. / 4096, 1. / 8192, 1. / 16384, 1. / 32768}
 
 // estimate is the estimator of HyperLogLog, with linear counting while registers are empty. alpha
 // corrects its bias for that number of registers.

@@ -133,15 +133,19 @@ func TestBucketsAreInOrder(t *testing.T) {
 func TestWeights(t *testing.T) {
 	t.Parallel()
 	w, err := ParseWeights(DefaultWeights.String())
-	if err != nil || w != DefaultWeights || w.String() != "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" {
+	if err != nil || w != DefaultWeights ||
+		w.String() != "importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if w, err = ParseWeights("depth=1, importance=0"); err != nil || w != (Weights{Depth: 1}) || w.String() != "depth=1" {
+	if w, err = ParseWeights("depth=1, importance=0"); err != nil || w != (Weights{Depth: 1}) ||
+		w.String() != "depth=1" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for text, says := range map[string]string{
-		"": "is no weight", "depht=1": `"depht" is no weight; there are importance, authority`, "depth=2": "depth=2: the weight must be", "depth": "must be a number",
-		"depth=NaN": "must be a number", "depth=0": "all weights are 0", "depth=0.1,depth=0.2": "given twice", "depth=-1,x=3": "is no weight",
+		"": "is no weight", "depht=1": `"depht" is no weight; there are importance, authority`,
+		"depth=2": "depth=2: the weight must be", "depth": "must be a number",
+		"depth=NaN": "must be a number", "depth=0": "all weights are 0",
+		"depth=0.1,depth=0.2": "given twice", "depth=-1,x=3": "is no weight",
 	} {
 		if _, err := ParseWeights(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
@@ -154,7 +158,8 @@ func TestWeights(t *testing.T) {
 	if got := DefaultWeights.Score(Signals{Importance: 1, Depth: 1}); math.Abs(got-0.45) > 1e-12 {
 		t.Errorf("score %v, want 0.45", got)
 	}
-	if Authority(0) != 0 || Authority(1e9) != 1 || Authority(63) != 0.5 || Depth(0) != 1 || Depth(3) != 0.25 {
+	if Authority(0) != 0 || Authority(1e9) != 1 || Authority(63) != 0.5 || Depth(0) != 1 ||
+		Depth(3) != 0.25 {
 		t.Error("signals")
 	}
 }
@@ -260,12 +265,16 @@ func decodeAccount(b []byte) (Account, error) {
 
 // FuzzDecode: bytes of another node, or of a damaged disk. What is read is written to the same.
 func FuzzDecode(f *testing.F) {
-	p := Parcel{From: 1, To: 2, After: 3, Entries: []Entry{{Seq: 5, Site: 9, Credits: []Credit{{1, Unit, 1}, {2, Unit, 1}, {3, -1, -2}}}, {Seq: 6}}}
+	p := Parcel{From: 1, To: 2, After: 3, Entries: []Entry{
+		{Seq: 5, Site: 9, Credits: []Credit{{1, Unit, 1}, {2, Unit, 1}, {3, -1, -2}}}, {Seq: 6}}}
 	var h Histogram
 	h.Add(Unit, 3)
 	for _, b := range [][]byte{
-		AppendParcel(nil, &p), appendAccount(nil, &Account{Fetched: true, Settled: 5, Links: 2, Level: 1, In: 3, Sites: Sites{1}}),
-		AppendLinks(nil, []Target{{1, 2}, {1, 3}, {9, 1}}), AppendHistogram(nil, &h), AppendDeltas(nil, []Delta{{URL: 3, Amount: -1, Links: 1}, {URL: 9, Sites: Sites{2}}}), nil, {formatVersion}, {9},
+		AppendParcel(nil, &p), appendAccount(nil,
+			&Account{Fetched: true, Settled: 5, Links: 2, Level: 1, In: 3, Sites: Sites{1}}),
+		AppendLinks(nil, []Target{{1, 2}, {1, 3}, {9, 1}}), AppendHistogram(nil, &h),
+		AppendDeltas(nil, []Delta{{URL: 3, Amount: -1, Links: 1}, {URL: 9, Sites: Sites{2}}}), nil,
+		{formatVersion}, {9},
 	} {
 		f.Add(b)
 	}
@@ -325,7 +334,11 @@ func BenchmarkScore(b *testing.B) {
 	i, moved := Cash(0), 0
 	for b.Loop() {
 		i++
-		score := DefaultWeights.Score(Signals{Importance: ranks.Rank(i & 0xffff), Authority: Authority(sites.Count()), Depth: Depth(int(i & 7))})
+		score := DefaultWeights.Score(Signals{
+			Importance: ranks.Rank(i & 0xffff),
+			Authority:  Authority(sites.Count()),
+			Depth:      Depth(int(i & 7)),
+		})
 		if _, ok := EvenCuts.Better(7, score, 1); ok {
 			moved++
 		}

@@ -105,11 +105,13 @@ func TestComputeEqualsTheDenseSolution(t *testing.T) {
 				dangling++
 			}
 			if math.Abs(got.Ranks[node]-want) > 1e-10 || int(got.In[node]) != len(l[node]) {
-				t.Fatalf("node %d of %v, damping %v: %v, want %v; %d in-links", node, l, damping, got.Ranks[node], want, got.In[node])
+				t.Fatalf("node %d of %v, damping %v: %v, want %v; %d in-links", node, l, damping,
+					got.Ranks[node], want, got.In[node])
 			}
 		}
 		if math.Abs(sum-1) > 1e-10 || in != out || got.Links != int64(in) || got.Dangling != dangling {
-			t.Fatalf("%v: sum %v, %d in, %d out, %d links, %d of %d dangling", l, sum, in, out, got.Links, got.Dangling, dangling)
+			t.Fatalf("%v: sum %v, %d in, %d out, %d links, %d of %d dangling", l, sum, in, out, got.Links,
+				got.Dangling, dangling)
 		}
 	}
 }
@@ -127,15 +129,17 @@ func TestComputeEnds(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	stop := errors.New("stop")
-	if _, err = Compute(star, Options{Damping: 0.85, MaxIterations: 4, Progress: func(i int, change float64) error {
-		if i == 2 && change > 0 {
-			return stop
-		}
-		return nil
-	}}); !errors.Is(err, stop) {
+	if _, err = Compute(star,
+		Options{Damping: 0.85, MaxIterations: 4, Progress: func(i int, change float64) error {
+			if i == 2 && change > 0 {
+				return stop
+			}
+			return nil
+		}}); !errors.Is(err, stop) {
 		t.Errorf("the error of Progress: %v", err)
 	}
-	if got, err = Compute(lists{}, Options{Damping: 0.85, MaxIterations: 1}); err != nil || len(got.Ranks) != 0 {
+	if got, err = Compute(lists{}, Options{Damping: 0.85, MaxIterations: 1}); err != nil ||
+		len(got.Ranks) != 0 {
 		t.Errorf("an empty graph: %+v, %v", got, err)
 	}
 	_, err = Compute(ring, Options{Damping: 1, Tolerance: -1})

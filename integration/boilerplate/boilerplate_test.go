@@ -15,11 +15,17 @@ import (
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ site, page, without, with string }{
-		{"sqlite3", `<body><div class="menu mainmenu"><a>Home</a></div><div class="tagline desktoponly">Small.
+		{
+			"sqlite3",
+			`<body><div class="menu mainmenu"><a>Home</a></div><div class="tagline desktoponly">Small.
 			</div><div class=fancy_toc><a>1. First</a></div><h1>First</h1>Text<script>s</script>`,
-			"First Text", "1 First First Text"},
-		{"postgresql", `<body><div class="navheader">Prev</div><h1>First</h1><div class="toc"><dl><dt>1. One
-			</dl></div><p>Text</p><div class="navfooter">Next</div>`, "First Text", "First 1 One Text"},
+			"First Text", "1 First First Text",
+		},
+		{
+			"postgresql",
+			`<body><div class="navheader">Prev</div><h1>First</h1><div class="toc"><dl><dt>1. One
+			</dl></div><p>Text</p><div class="navfooter">Next</div>`, "First Text", "First 1 One Text",
+		},
 		{"debian-policy", `<body><div class="related">next</div><div class="body" role="main"><h1>First<a
 			class="headerlink">Permalink</a></h1><div class="toctree-wrapper compound">One</div>Text</div>
 			<div class="footer">Created</div>`, "First Text", "First One Text"},
@@ -27,11 +33,17 @@ func TestWanted(t *testing.T) {
 			</ul>Text`, "First Text", "First One Text"},
 		{"fish", `<body><div class="body" role="main"><h1>First</h1><div class="contents topic">One</div>
 			Text</div><div class="sphinxsidebar">Documents</div>`, "First Text", "First One Text"},
-		{"nodejs", `<body><div id="column2">Buffer</div><div id="apicontent"><h2>First</h2><details id="toc">
-			One</details>Text</div>`, "First Text", "First One Text"},
+		{
+			"nodejs",
+			`<body><div id="column2">Buffer</div><div id="apicontent"><h2>First</h2><details id="toc">
+			One</details>Text</div>`, "First Text", "First One Text",
+		},
 		{"nodejs", `<body><div id="column2">Buffer</div>`, "", ""},
-		{"valgrind", `<body><table class="nav"><tr><th>Manual</table><h1>First</h1><div class="toc">One</div>
-			<table><tr><td>Text</table>`, "First Text", "First One Text"},
+		{
+			"valgrind",
+			`<body><table class="nav"><tr><th>Manual</table><h1>First</h1><div class="toc">One</div>
+			<table><tr><td>Text</table>`, "First Text", "First One Text",
+		},
 	} {
 		for _, s := range sites {
 			if s.name != c.site {
@@ -96,8 +108,9 @@ func TestText(t *testing.T) {
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	words := strings.Repeat("A sentence with some words, which somebody wrote to be read. ", 12)
-	page := []byte(`<html><body><div class="menu"><ul><li><a href="/x">Menuentry</a></ul></div><div><h1>Heading</h1><p>` +
-		words + `</p><p>` + words + `</p></div></body></html>`)
+	page := []byte(
+		`<html><body><div class="menu"><ul><li><a href="/x">Menuentry</a></ul></div><div><h1>Heading</h1><p>` +
+			words + `</p><p>` + words + `</p></div></body></html>`)
 	for _, r := range readers {
 		text, err := r.read(page, "https://docs.example/a.html")
 		if err != nil {

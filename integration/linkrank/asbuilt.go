@@ -11,8 +11,8 @@ import (
 // foldTicks is how many ticks lie between two folds.
 const foldTicks = 10
 
-// asBuilt orders the queue as a node does: package order, with credits that are folded from time to time, and the default
-// weights.
+// asBuilt orders the queue as a node does: package order, with credits that are folded from time to
+// time, and the default weights.
 type asBuilt struct {
 	c       *Crawl
 	policy  *order.Policy
@@ -26,11 +26,22 @@ type asBuilt struct {
 
 func newAsBuilt(c *Crawl) *asBuilt {
 	n := len(c.g.Links)
-	b := &asBuilt{c: c, base: make([]uint8, n), level: make([]uint8, n), link: make([]float64, n), waits: make([]bool, n), sites: make([]opic.Sites, c.g.Hosts)}
+	b := &asBuilt{
+		c:     c,
+		base:  make([]uint8, n),
+		level: make([]uint8, n),
+		link:  make([]float64, n),
+		waits: make([]bool, n),
+		sites: make([]opic.Sites, c.g.Hosts),
+	}
 	for i := range b.link {
 		b.link[i] = -1
 	}
-	b.policy = &order.Policy{Weights: opic.DefaultWeights, Cuts: opic.EvenCuts, Scores: &order.Scores{}}
+	b.policy = &order.Policy{
+		Weights: opic.DefaultWeights,
+		Cuts:    opic.EvenCuts,
+		Scores:  &order.Scores{},
+	}
 	return b
 }
 
@@ -52,7 +63,8 @@ func (b *asBuilt) credited(page uint32) {
 func (b *asBuilt) fold() {
 	c := b.c
 	next := *b.policy
-	next.Ranks, next.Cuts, next.Typical = c.ranks, opic.CutsOf(next.Scores.Histogram()), next.Scores.Typical()
+	next.Ranks, next.Cuts, next.Typical = c.ranks, opic.CutsOf(next.Scores.Histogram()),
+		next.Scores.Typical()
 	b.policy = &next
 	var changes []order.Change
 	for _, page := range b.waiting {

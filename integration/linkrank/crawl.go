@@ -107,9 +107,22 @@ func (h *host) Pop() any {
 // NewCrawl begins a crawl with the seeds.
 func NewCrawl(g *Graph, cfg Config) *Crawl {
 	n := len(g.Links)
-	c := &Crawl{g: g, cfg: cfg, r: rand.New(rand.NewPCG(cfg.Seed, 1)), hosts: make([]host, g.Hosts), fetched: make([]bool, n), known: make([]bool, n),
-		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: opic.EvenCuts, scored: make([]float64, n),
-		depth: make([]int, n), moved: make([]uint8, n), sites: make([]opic.HostSites, g.Hosts)}
+	c := &Crawl{
+		g:       g,
+		cfg:     cfg,
+		r:       rand.New(rand.NewPCG(cfg.Seed, 1)),
+		hosts:   make([]host, g.Hosts),
+		fetched: make([]bool, n),
+		known:   make([]bool, n),
+		band:    make([]crawl.Band, n),
+		served:  make([]int, g.Hosts),
+		nodes:   make([]node, cfg.Nodes),
+		cuts:    opic.EvenCuts,
+		scored:  make([]float64, n),
+		depth:   make([]int, n),
+		moved:   make([]uint8, n),
+		sites:   make([]opic.HostSites, g.Hosts),
+	}
 	c.ranks = (&opic.Histogram{}).Ranks()
 	if cfg.Order == AsBuilt {
 		c.built = newAsBuilt(c)
@@ -180,7 +193,11 @@ func (c *Crawl) score(page uint32, a *opic.Account) float64 {
 	}
 	w := opic.DefaultWeights
 	w.Change, w.Freshness = 0, 0 // nothing is known of them here
-	return w.Score(opic.Signals{Importance: rank, Authority: opic.Authority(c.sites[c.g.Host[page]].Count()), Depth: opic.Depth(c.depth[page])})
+	return w.Score(opic.Signals{
+		Importance: rank,
+		Authority:  opic.Authority(c.sites[c.g.Host[page]].Count()),
+		Depth:      opic.Depth(c.depth[page]),
+	})
 }
 
 // put gives a page a place in its host's queue; an older place is stale from now on.
@@ -225,7 +242,8 @@ func (c *Crawl) rescore(page uint32, a *opic.Account) {
 
 // stale reports whether a place is not the page's any more.
 func (c *Crawl) stale(p *place) bool {
-	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares || c.cfg.Order == ByScore || c.cfg.Order == AsBuilt) && p.key != -float64(c.band[p.page])
+	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares ||
+		c.cfg.Order == ByScore || c.cfg.Order == AsBuilt) && p.key != -float64(c.band[p.page])
 }
 
 // head is the best queued page of a host.
@@ -284,7 +302,8 @@ func (c *Crawl) choose(n *node, rate int) []uint32 {
 		if c.cfg.Order == BreadthFirst {
 			return cmp.Compare(a.seq, b.seq)
 		}
-		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(c.served[a.host], c.served[b.host]), cmp.Compare(a.seq, b.seq))
+		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(c.served[a.host], c.served[b.host]),
+			cmp.Compare(a.seq, b.seq))
 	})
 	var hosts []uint32
 	if c.cfg.Order != ByShares && c.cfg.Order != ByScore && c.cfg.Order != AsBuilt {

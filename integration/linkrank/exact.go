@@ -36,7 +36,8 @@ func PageRank(g *Graph, fetched func(page uint32) bool) ([]float64, error) {
 			in[t] = append(in[t], uint32(s))
 		}
 	}
-	r, err := pagerank.Compute(in, pagerank.Options{Damping: 0.85, Tolerance: 1e-7, MaxIterations: 300})
+	r, err := pagerank.Compute(in,
+		pagerank.Options{Damping: 0.85, Tolerance: 1e-7, MaxIterations: 300})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,12 @@ const (
 
 // Copying draws a graph of pages on hosts, whose sizes have a power law.
 func Copying(r *rand.Rand, pages, hosts int) *Graph {
-	g := &Graph{Links: make([][]uint32, pages), Host: make([]uint32, pages), Hosts: hosts, Seeds: []uint32{0}}
+	g := &Graph{
+		Links: make([][]uint32, pages),
+		Host:  make([]uint32, pages),
+		Hosts: hosts,
+		Seeds: []uint32{0},
+	}
 	first := g.drawHosts(r, pages, hosts)
 	external := make([][]uint32, pages) // of each page, its links to other hosts
 	for host := range hosts {
@@ -53,7 +58,8 @@ func Copying(r *rand.Rand, pages, hosts int) *Graph {
 	}
 	for p := range g.Links {
 		slices.Sort(g.Links[p])
-		g.Links[p] = slices.DeleteFunc(slices.Compact(g.Links[p]), func(t uint32) bool { return t == uint32(p) })
+		g.Links[p] = slices.DeleteFunc(slices.Compact(g.Links[p]),
+			func(t uint32) bool { return t == uint32(p) })
 	}
 	return g
 }

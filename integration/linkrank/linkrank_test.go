@@ -25,7 +25,8 @@ var only = flag.String("only", "", "the orders of TestMeasuredOrders whose names
 
 var binary = flag.String("binary", "", "the program for TestRankCosts")
 
-var results = flag.Bool("results", false, "run TestMeasuredOrders with 100,000 pages, and write its figures into docs/results/importance.md")
+var results = flag.Bool("results", false,
+	"run TestMeasuredOrders with 100,000 pages, and write its figures into docs/results/importance.md")
 
 // realSites reads the documentation that the integration tests serve.
 func realSites(t *testing.T) *Graph {
@@ -122,8 +123,10 @@ func conserved(t *testing.T, c *Crawl) {
 		sum.Plus(b.Ledger)
 		pending += b.Pending()
 	}
-	if want := opic.Unit * opic.Cash(c.count); sum.Minted != want || sum.Held() != pending || sum.Sent != sum.Received {
-		t.Errorf("minted %d, want %d; held %d, pending %d; %+v", sum.Minted, want, sum.Held(), pending, sum)
+	if want := opic.Unit * opic.Cash(c.count); sum.Minted != want || sum.Held() != pending ||
+		sum.Sent != sum.Received {
+		t.Errorf("minted %d, want %d; held %d, pending %d; %+v", sum.Minted, want, sum.Held(), pending,
+			sum)
 	}
 }
 
@@ -153,11 +156,13 @@ func TestLiveMeasureFollowsPageRank(t *testing.T) {
 		}
 		var first []float64
 		for _, nodes := range []int{1, 3, 7} {
-			c, all := crawled(t, g, Config{Order: ByBands, Nodes: nodes, Rate: 60, Settles: 1, Seed: uint64(nodes)}, exact)
+			c, all := crawled(t, g,
+				Config{Order: ByBands, Nodes: nodes, Rate: 60, Settles: 1, Seed: uint64(nodes)}, exact)
 			conserved(t, c)
 			for _, f := range all {
 				if f.correlation < 0.9 {
-					t.Errorf("%s, %d nodes: correlation %.3f after %.0f %% of the pages", name, nodes, f.correlation, 100*f.share)
+					t.Errorf("%s, %d nodes: correlation %.3f after %.0f %% of the pages", name, nodes,
+						f.correlation, 100*f.share)
 				}
 			}
 			c.Rest()
@@ -167,9 +172,12 @@ func TestLiveMeasureFollowsPageRank(t *testing.T) {
 				first = ranks
 			}
 			mean, p99, most := apart(first, ranks)
-			t.Logf("%s, %d nodes: %+v; ranks differ by %.5f, %.5f, %.5f; %d settled, %d moved", name, nodes, all, mean, p99, most, c.settled, c.moves)
+			t.Logf("%s, %d nodes: %+v; ranks differ by %.5f, %.5f, %.5f; %d settled, %d moved", name, nodes,
+				all, mean, p99, most, c.settled, c.moves)
 			if most > 0.01 {
-				t.Errorf("%s: ranks of %d nodes differ from those of one by more than 1 %%: mean %.4f, p99 %.4f, most %.4f", name, nodes, mean, p99, most)
+				t.Errorf("%s: ranks of %d nodes differ from those of one by more than 1 %%: mean %.4f, "+
+					"p99 %.4f, most %.4f",
+					name, nodes, mean, p99, most)
 			}
 		}
 	}
@@ -188,7 +196,8 @@ func TestImportantPagesComeFirst(t *testing.T) {
 	t.Logf("breadth-first %+v; as built %+v; %d moves", breadth, built, c.moves)
 	for i := range 2 { // after 10 and 25 %
 		if built[i].mass < breadth[i].mass+0.01 {
-			t.Errorf("after %.0f %% of the pages %.3f of PageRank are fetched, breadth-first %.3f", 100*built[i].share, built[i].mass, breadth[i].mass)
+			t.Errorf("after %.0f %% of the pages %.3f of PageRank are fetched, breadth-first %.3f",
+				100*built[i].share, built[i].mass, breadth[i].mass)
 		}
 	}
 	if c.moves > len(g.Links)*opic.MaxMoves {
@@ -215,14 +224,21 @@ func TestMeasuredOrders(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := len(c.g.Links)
-		fmt.Fprintf(&out, "\n## %s: %d pages, %d hosts, %d links\n\nThe best 10 %% of the pages have %.3f of all PageRank, the best 25 %% %.3f.\n\n", c.name, n, c.g.Hosts, c.g.Count(), shareOfBest(exact, n/10), shareOfBest(exact, n/4))
-		out.WriteString("| order | nodes | settles a page | correlation at 10 % | 25 % | 50 % | 100 % | with the final PageRank, at 10 % | 25 % | 50 % | PageRank fetched at 10 % | 25 % | 50 % | moves a page |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+		fmt.Fprintf(&out,
+			"\n## %s: %d pages, %d hosts, %d links\n\n"+
+				"The best 10 %% of the pages have %.3f of all PageRank, the best 25 %% %.3f.\n\n",
+			c.name, n, c.g.Hosts, c.g.Count(), shareOfBest(exact, n/10), shareOfBest(exact, n/4))
+		out.WriteString("| order | nodes | settles a page | correlation at 10 % | 25 % | 50 % | 100 % " +
+			"| with the final PageRank, at 10 % | 25 % | 50 % | PageRank fetched at 10 % | 25 % | 50 % | " +
+			"moves a page |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 		var first []float64
 		var differences strings.Builder
 		for _, cfg := range []Config{
 			{Order: BreadthFirst, Nodes: 1}, {Order: ByCash, Nodes: 1, Settles: 1},
-			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1}, {Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
-			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: ByScore, Nodes: 1, Settles: 1}, {Order: AsBuilt, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
+			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1},
+			{Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
+			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: ByScore, Nodes: 1, Settles: 1},
+			{Order: AsBuilt, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
 		} {
 			if !strings.Contains(string(cfg.Order), *only) {
 				continue
@@ -251,9 +267,13 @@ func TestMeasuredOrders(t *testing.T) {
 				first = ranks
 			}
 			mean, p99, most := apart(first, ranks)
-			fmt.Fprintf(&differences, "| %d | %.2f | %.5f | %.5f | %.5f | %.4f |\n", cfg.Nodes, float64(more)/float64(n), mean, p99, most, Spearman(k.Totals(), exact))
+			fmt.Fprintf(&differences, "| %d | %.2f | %.5f | %.5f | %.5f | %.4f |\n", cfg.Nodes,
+				float64(more)/float64(n), mean, p99, most, Spearman(k.Totals(), exact))
 		}
-		fmt.Fprintf(&out, "\nAt rest, after the crawl:\n\n| nodes | settles a page until rest | ranks differ from one node's: mean | 99 of 100 | most | correlation |\n|---|---|---|---|---|---|\n%s", differences.String())
+		fmt.Fprintf(&out,
+			"\nAt rest, after the crawl:\n\n| nodes | settles a page until rest | ranks differ from one "+
+				"node's: mean | 99 of 100 | most | correlation |\n|---|---|---|---|---|---|\n%s",
+			differences.String())
 	}
 	appendResults(t, "the order of a crawl, and the live measure beside PageRank", out.String())
 }
@@ -261,7 +281,8 @@ func TestMeasuredOrders(t *testing.T) {
 // resultsHead is the beginning of the file of results.
 const resultsHead = `# Importance
 
-Appended by ` + "`go test ./integration/linkrank -v -results -binary bin/crawlnode`" + `. How the graphs are made and what is simulated stands in the package's comment. Correlation
+Appended by ` + "`go test ./integration/linkrank -v -results -binary bin/crawlnode`" +
+	`. How the graphs are made and what is simulated stands in the package's comment. Correlation
 is Spearman's, over all known pages, between the live measure and exact PageRank: of the links known at that time, or of the whole graph at the end ("final", which
 nobody can know on the way: queued pages have few of their links yet). "Settles a page" are the times that fetched pages passed on cash again, for each page fetched.
 `
@@ -283,9 +304,11 @@ func appendResults(t *testing.T, title, text string) {
 	if info, err := f.Stat(); err != nil {
 		t.Fatal(err)
 	} else if info.Size() == 0 {
-		text = resultsHead + fmt.Sprintf("\n# %s, %s: %s\n%s", time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(string(commit)), title, text)
+		text = resultsHead + fmt.Sprintf("\n# %s, %s: %s\n%s", time.Now().UTC().Format(time.DateOnly),
+			strings.TrimSpace(string(commit)), title, text)
 	} else {
-		text = fmt.Sprintf("\n# %s, %s: %s\n%s", time.Now().UTC().Format(time.DateOnly), strings.TrimSpace(string(commit)), title, text)
+		text = fmt.Sprintf("\n# %s, %s: %s\n%s", time.Now().UTC().Format(time.DateOnly),
+			strings.TrimSpace(string(commit)), title, text)
 	}
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -297,14 +320,17 @@ func TestRankCosts(t *testing.T) {
 	if !*results || *binary == "" {
 		t.Skip("on request: -results and -binary were not given")
 	}
-	out := "\n`crawlnode graph rank` of one list of links (gzip), all iterations to a change below 1e-9.\n\n" +
-		"| pages | links in the file | distinct | iterations | CPU s | elapsed s | RSS at most, MiB |\n|---|---|---|---|---|---|---|\n"
+	out := "\n`crawlnode graph rank` of one list of links (gzip), all iterations to a change below " +
+		"1e-9.\n\n" +
+		"| pages | links in the file | distinct | iterations | CPU s | elapsed s | RSS at most, MiB |\n" +
+		"|---|---|---|---|---|---|---|\n"
 	for _, pages := range []int{160_000, 640_000} {
 		g := Copying(rand.New(rand.NewPCG(1, 2)), pages, pages/10)
 		path := filepath.Join(t.TempDir(), "links.jsonl.gz")
 		writeLinks(t, g, path)
 		began := time.Now()
-		cmd := exec.Command(*binary, "graph", "rank", path, "-o", "json", "--top", "1", "--temp-dir", t.TempDir())
+		cmd := exec.Command(*binary, "graph", "rank", path, "-o", "json", "--top", "1", "--temp-dir",
+			t.TempDir())
 		raw, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -319,7 +345,9 @@ func TestRankCosts(t *testing.T) {
 		}
 		used := cmd.ProcessState
 		usage := used.SysUsage().(*syscall.Rusage)
-		out += fmt.Sprintf("| %d | %d | %d | %d | %.1f | %.1f | %d |\n", got.Nodes, g.Count(), got.Links, got.Iterations, (used.UserTime() + used.SystemTime()).Seconds(), elapsed.Seconds(), usage.Maxrss>>10)
+		out += fmt.Sprintf("| %d | %d | %d | %d | %.1f | %.1f | %d |\n", got.Nodes, g.Count(), got.Links,
+			got.Iterations, (used.UserTime() + used.SystemTime()).Seconds(), elapsed.Seconds(),
+			usage.Maxrss>>10)
 	}
 	appendResults(t, "exact PageRank from files", out)
 }
@@ -341,7 +369,8 @@ func writeLinks(t *testing.T, g *Graph, path string) {
 	}
 	for s, targets := range g.Links {
 		for _, target := range targets {
-			fmt.Fprintf(z, `{"source":"%s","target":"%s","text":"an anchor","tag":"a"}`+"\n", url(uint32(s)), url(target))
+			fmt.Fprintf(z, `{"source":"%s","target":"%s","text":"an anchor","tag":"a"}`+"\n", url(uint32(s)),
+				url(target))
 		}
 	}
 	if err := z.Close(); err != nil {

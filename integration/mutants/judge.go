@@ -18,7 +18,13 @@ import (
 
 // deciders are the packages whose tests judge a mutant, the quick ones first. Each mutant's own
 // package is one of them.
-var deciders = []string{"ring", "scheduler", "scheduler/core", "handoff/machine", "handoff", "handoff/replication", "handoff/copies", "handoff/hints", "handoff/acks", "peer", "membership/consensus", "membership/prober", "membership", "focus", "config", "security/secrets", "output/webhooks", "api/siterules", "web/botauth", "web/cookies", "web/preferences", "web/wall", "pipeline", "frontier/layout", "frontier/recovery", "frontier/cash", "frontier/commit", "frontier", "links/contents", "importance", "links", "finish", "status", "recrawl/policy", "recrawl/visits", "recrawl", "settings/spread", "scheduler/addresses", "scheduler/turns", "scheduler", "node"}
+var deciders = []string{"ring", "scheduler", "scheduler/core", "handoff/machine", "handoff",
+	"handoff/replication", "handoff/copies", "handoff/hints", "handoff/acks", "peer",
+	"membership/consensus", "membership/prober", "membership", "focus", "config", "security/secrets",
+	"output/webhooks", "api/siterules", "web/botauth", "web/cookies", "web/preferences", "web/wall",
+	"pipeline", "frontier/layout", "frontier/recovery", "frontier/cash", "frontier/commit", "frontier",
+	"links/contents", "importance", "links", "finish", "status", "recrawl/policy", "recrawl/visits",
+	"recrawl", "settings/spread", "scheduler/addresses", "scheduler/turns", "scheduler", "node"}
 
 const (
 	testLimit = 5 * time.Minute // of one package's tests, and of a build
@@ -72,7 +78,8 @@ func (j *judge) builds(ctx context.Context, m *mutant) error {
 	if err != nil {
 		return err
 	}
-	if out, err := j.run(ctx, testLimit, ".", nil, "go", "build", "-overlay="+overlay, "./"+path.Dir(m.file)); err != nil {
+	if out, err := j.run(ctx, testLimit, ".", nil, "go", "build", "-overlay="+
+		overlay, "./"+path.Dir(m.file)); err != nil {
 		return errors.Join(ctx.Err(), fmt.Errorf("mutant %s does not compile:\n%s", m.name, out))
 	}
 	return nil
@@ -113,7 +120,9 @@ func (j *judge) overlay(m *mutant) (string, error) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return "", err
 	}
-	b, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(j.root, filepath.FromSlash(m.file)): file}})
+	b, err := json.Marshal(map[string]map[string]string{
+		"Replace": {filepath.Join(j.root, filepath.FromSlash(m.file)): file},
+	})
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +145,8 @@ func (j *judge) simulations(ctx context.Context, overlay, name string) (by strin
 		if _, err := strconv.ParseUint(seed, 10, 64); err == nil {
 			which = "SIM_SEED=" + seed
 		}
-		out, err := j.run(ctx, seedLimit, "integration", []string{which}, binary, "-test.run=^TestSimSeed$")
+		out, err := j.run(ctx, seedLimit, "integration", []string{which}, binary,
+			"-test.run=^TestSimSeed$")
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
@@ -148,7 +158,14 @@ func (j *judge) simulations(ctx context.Context, overlay, name string) (by strin
 }
 
 // run runs a command in a folder of the module and returns what it printed.
-func (j *judge) run(ctx context.Context, limit time.Duration, folder string, env []string, name string, args ...string) (string, error) {
+func (j *judge) run(
+	ctx context.Context,
+	limit time.Duration,
+	folder string,
+	env []string,
+	name string,
+	args ...string,
+) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -74,12 +74,15 @@ func (m *mutant) apply(root string) (string, error) {
 			continue
 		}
 		if at >= 0 {
-			return "", fmt.Errorf("mutant %s: its lines stand in %s twice, at lines %d and %d; add a line that tells them apart", m.name, m.file, at+1, i+1)
+			return "", fmt.Errorf(
+				"mutant %s: its lines stand in %s twice, at lines %d and %d; add a line that tells them apart",
+				m.name, m.file, at+1, i+1)
 		}
 		at = i
 	}
 	if at < 0 || len(m.old) == 0 {
-		return "", fmt.Errorf("mutant %s: its lines are not in %s; write the hunk anew for today's code", m.name, m.file)
+		return "", fmt.Errorf("mutant %s: its lines are not in %s; write the hunk anew for today's code",
+			m.name, m.file)
 	}
 	out := append(append(append([]string{}, lines[:at]...), m.new...), lines[at+len(m.old):]...)
 	return strings.Join(out, "\n"), nil

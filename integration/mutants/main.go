@@ -17,7 +17,8 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "names of mutants, comma-separated; empty: all")
-	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5,6,7,8", "seeds and cases of the simulation, tried when no other test fails; empty: none")
+	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5,6,7,8",
+		"seeds and cases of the simulation, tried when no other test fails; empty: none")
 	flag.StringVar(&o.report, "report", "", "a file to which a row for each mutant is appended")
 	flag.BoolVar(&o.build, "build", false, "only see whether each mutant compiles")
 	flag.IntVar(&o.jobs, "jobs", 1, "mutants judged at the same time; each may use several cores")
@@ -71,7 +72,8 @@ func run(ctx context.Context, o options) error {
 		fmt.Printf("%d of %d: ", judged, len(all))
 		return note(o.report, m, j.commit, by, time.Since(began))
 	})
-	fmt.Printf("%d of %d mutants were caught, %d could not be judged\n", caught, judged, len(all)-judged)
+	fmt.Printf("%d of %d mutants were caught, %d could not be judged\n", caught, judged,
+		len(all)-judged)
 	return err
 }
 
@@ -115,7 +117,8 @@ func eachOf(all []mutant, jobs int, f func(*mutant) error) error {
 // reportHead opens a new report.
 const reportHead = `# Deliberate mistakes, and what noticed them
 
-Rows of ` + "`make mutants`" + `: each mutant is one small mistake (integration/mutants/mutants.txt). "Caught by" is the first test that failed.
+Rows of ` + "`make mutants`" +
+	`: each mutant is one small mistake (integration/mutants/mutants.txt). "Caught by" is the first test that failed.
 
 | commit | mutant | file | what is wrong | caught by | seconds |
 |---|---|---|---|---|---|
@@ -127,7 +130,8 @@ func note(report string, m *mutant, commit, by string, took time.Duration) error
 		by = "**nothing**"
 	}
 	by = strings.NewReplacer("|", "/", "\n", " ").Replace(by)
-	row := fmt.Sprintf("| %s | %s | %s | %s | %s | %.0f |\n", commit, m.name, m.file, m.about, by, took.Seconds())
+	row := fmt.Sprintf("| %s | %s | %s | %s | %s | %.0f |\n", commit, m.name, m.file, m.about, by,
+		took.Seconds())
 	fmt.Print(row)
 	if report == "" {
 		return nil

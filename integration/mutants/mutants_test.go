@@ -49,13 +49,15 @@ func TestMutants(t *testing.T) {
 }
 
 func TestParseList(t *testing.T) {
-	const text = "# a list\n== one a/b.go\nIt adds\nwrongly.\n-\tx := 1 + 1\n+\tx := 1 - 1\n\n== two c.go\nIt says too much.\n-a\n-b\n"
+	const text = "# a list\n== one a/b.go\nIt adds\nwrongly.\n-\tx := 1 + 1\n+\tx := 1 - 1\n\n" +
+		"== two c.go\nIt says too much.\n-a\n-b\n"
 	all, err := parseList(text)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d mutants, %v", len(all), err)
 	}
 	one := all[0]
-	if one.name != "one" || one.file != "a/b.go" || one.about != "It adds wrongly." || !slices.Equal(one.old, []string{"x := 1 + 1"}) || !slices.Equal(one.new, []string{"x := 1 - 1"}) {
+	if one.name != "one" || one.file != "a/b.go" || one.about != "It adds wrongly." ||
+		!slices.Equal(one.old, []string{"x := 1 + 1"}) || !slices.Equal(one.new, []string{"x := 1 - 1"}) {
 		t.Errorf("read %+v", one)
 	}
 	if two := all[1]; len(two.old) != 2 || len(two.new) != 0 {
@@ -84,8 +86,10 @@ func TestFirstFailure(t *testing.T) {
 
 // TestTestsOf reads from the output of a run which tests are quick, and which failed.
 func TestTestsOf(t *testing.T) {
-	const out = "=== RUN   TestA\n--- PASS: TestA (0.01s)\n    --- PASS: TestA/part (0.00s)\n--- PASS: TestB (1.20s)\n" +
-		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.99s)\n--- FAIL: TestE (0.50s)\n    --- FAIL: TestE/part (0.00s)\nFAIL\n"
+	const out = "=== RUN   TestA\n--- PASS: TestA (0.01s)\n    --- PASS: TestA/part (0.00s)\n" +
+		"--- PASS: TestB (1.20s)\n" +
+		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.99s)\n--- FAIL: TestE (0.50s)\n" +
+		"    --- FAIL: TestE/part (0.00s)\nFAIL\n"
 	quick, failed := testsOf(out)
 	if !slices.Equal(quick, []string{"TestA", "TestD"}) || !slices.Equal(failed, []string{"TestE"}) {
 		t.Errorf("quick %v, failed %v", quick, failed)

@@ -10,7 +10,8 @@ func firstFailure(out string) string {
 	name := ""
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "--- FAIL: "); ok && (name == "" || strings.HasPrefix(rest, name+"/")) {
+		if rest, ok := strings.CutPrefix(line, "--- FAIL: "); ok &&
+			(name == "" || strings.HasPrefix(rest, name+"/")) {
 			name, _, _ = strings.Cut(rest, " ")
 		}
 		if name != "" {
@@ -40,10 +41,12 @@ func timedOut(out string) string {
 func verdict(out string) string {
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "I") && len(line) > 2 && line[1] >= '1' && line[1] <= '9' {
+		if strings.HasPrefix(line, "panic: ") ||
+			strings.HasPrefix(line, "I") && len(line) > 2 && line[1] >= '1' && line[1] <= '9' {
 			return line
 		}
-		if i := strings.Index(line, ": I"); i > 0 && len(line) > i+3 && line[i+3] >= '1' && line[i+3] <= '9' {
+		if i := strings.Index(line, ": I"); i > 0 && len(line) > i+3 && line[i+3] >= '1' &&
+			line[i+3] <= '9' {
 			return line[i+2:]
 		}
 	}

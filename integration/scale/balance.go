@@ -31,7 +31,11 @@ func hostName(buf []byte, number int) []byte {
 // burdens puts the hosts into partitions. The host of rank i has a share of the
 // URLs that falls as 1/i^exponent, and one URL at the least; of its pages no more
 // than politeness allows are fetched.
-func (s *settings) burdens(ctx context.Context, exponent float64, partitions []int) (map[int][]burden, error) {
+func (s *settings) burdens(
+	ctx context.Context,
+	exponent float64,
+	partitions []int,
+) (map[int][]burden, error) {
 	out := map[int][]burden{}
 	for _, p := range partitions {
 		out[p] = make([]burden, p)
@@ -96,13 +100,20 @@ func (c *oneCase) onNodes(parts []burden) []burden {
 	return out
 }
 
-func (s *settings) printBalance(ctx context.Context, out io.Writer, cases []*oneCase, exponent float64) error {
+func (s *settings) printBalance(
+	ctx context.Context,
+	out io.Writer,
+	cases []*oneCase,
+	exponent float64,
+) error {
 	parts, err := s.burdens(ctx, exponent, s.partitions)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nBalance, Zipf exponent %g: the greatest host has %.2g URLs. Most and standard deviation are over the mean.\n\n", exponent, s.scale(exponent)+1)
-	fmt.Fprintln(out, "| nodes | partitions | a node: fewest | most | sd | hosts: most | sd | URLs: most | sd | pages: most | sd |")
+	fmt.Fprintf(out, "\nBalance, Zipf exponent %g: the greatest host has %.2g URLs. "+
+		"Most and standard deviation are over the mean.\n\n", exponent, s.scale(exponent)+1)
+	fmt.Fprintln(out, "| nodes | partitions | a node: fewest | most | sd | hosts: most | sd | URLs: "+
+		"most | sd | pages: most | sd |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		nodes := c.onNodes(parts[c.partitions])

@@ -7,14 +7,19 @@ import (
 
 // printMoves says what a change of members moves.
 func printMoves(out io.Writer, cases []*oneCase) {
-	fmt.Fprintln(out, "\nWhat a node's coming or going moves, in per cent of the partitions, mean over the trials. Ideal is one node's share. Sideways")
-	fmt.Fprintln(out, "is what moves between two who stay. Copies are made on nodes that had none, when a node dies and each partition has two.")
-	fmt.Fprintln(out, "\n| nodes | partitions | join: ideal | moved | sideways | leave or death: ideal | moved | sideways | copies made |")
+	fmt.Fprintln(out, "\nWhat a node's coming or going moves, in per cent of the partitions, "+
+		"mean over the trials. Ideal is one node's share. Sideways")
+	fmt.Fprintln(out, "is what moves between two who stay. Copies are made on nodes that had none, "+
+		"when a node dies and each partition has two.")
+	fmt.Fprintln(out, "\n| nodes | partitions | join: ideal | moved | sideways | leave or death: "+
+		"ideal | moved | sideways | copies made |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		join, leave := c.mean(true), c.mean(false)
-		fmt.Fprintf(out, "| %d | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", c.nodes, c.partitions,
-			100/float64(c.nodes+1), join.moved, join.sideways, 100/float64(c.nodes), leave.moved, leave.sideways, leave.copies)
+		fmt.Fprintf(out, "| %d | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", c.nodes,
+			c.partitions,
+			100/float64(c.nodes+1), join.moved, join.sideways, 100/float64(c.nodes), leave.moved,
+			leave.sideways, leave.copies)
 	}
 }
 
@@ -39,10 +44,13 @@ func (c *oneCase) mean(join bool) (s shares) {
 // printHeirs prints how many nodes have the replicas of one node's partitions and take over when it
 // fails.
 func printHeirs(out io.Writer, cases []*oneCase) {
-	fmt.Fprintln(out, "\nWho takes over when a node dies: the first replicas of each node's partitions. Greatest is the part of a node's partitions that one")
-	fmt.Fprintln(out, "other takes, mean over the nodes, and of the worst. Load is what the most loaded of all owns, over the mean, before and after the")
+	fmt.Fprintln(out, "\nWho takes over when a node dies: the first replicas of each node's "+
+		"partitions. Greatest is the part of a node's partitions that one")
+	fmt.Fprintln(out, "other takes, mean over the nodes, and of the worst. "+
+		"Load is what the most loaded of all owns, over the mean, before and after the")
 	fmt.Fprintln(out, "deaths that were tried.")
-	fmt.Fprintln(out, "\n| nodes | partitions | heirs: fewest | mean | greatest, % | worst, % | load before | after |")
+	fmt.Fprintln(out,
+		"\n| nodes | partitions | heirs: fewest | mean | greatest, % | worst, % | load before | after |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		h := c.heirs()

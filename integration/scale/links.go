@@ -39,7 +39,12 @@ func (c counted) Read(b []byte) (int, error) {
 // taker is a node that has no link yet.
 type taker struct{ peer.Handler }
 
-func (taker) StoreLinks(_ context.Context, _ string, links []*peer.Link, _ *peer.RulesStamp) ([]peer.Verdict, error) {
+func (taker) StoreLinks(
+	_ context.Context,
+	_ string,
+	links []*peer.Link,
+	_ *peer.RulesStamp,
+) ([]peer.Verdict, error) {
 	out := make([]peer.Verdict, len(links))
 	for i := range out {
 		out[i] = peer.Verdict_VERDICT_ADDED
@@ -56,20 +61,26 @@ func printLinks(ctx context.Context, out io.Writer) error {
 	const cluster = "00112233445566778899aabbccddeeff"
 	name := func() string { return cluster }
 	target := peer.Target{ID: "0011223344556677", Boot: 3, Addr: l.Addr().String()}
-	server := peer.NewServer(peer.ServerOptions{Self: target.ID, Boot: target.Boot, Cluster: name, Handler: taker{}})
+	server := peer.NewServer(
+		peer.ServerOptions{Self: target.ID, Boot: target.Boot, Cluster: name, Handler: taker{}})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	var sent, got atomic.Int64
 	rules := &peer.RulesStamp{CrawlVersion: 7, CrawlBy: "0123456789abcdef", ScopeHash: 1 << 60}
-	pool := peer.NewPool(peer.PoolOptions{Self: "fedcba9876543210", Cluster: name, Rules: func() *peer.RulesStamp { return rules },
+	pool := peer.NewPool(peer.PoolOptions{
+		Self:    "fedcba9876543210",
+		Cluster: name,
+		Rules:   func() *peer.RulesStamp { return rules },
 		Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 			c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 			if err != nil {
 				return nil, err
 			}
 			return counted{c, &sent, &got}, nil
-		}})
-	fmt.Fprintf(out, "\nBytes of a forwarded link with a URL of %d bytes, %d batches each, in the clear, without TCP's and IP's own.\n\n", linkURLBytes, linkTries)
+		},
+	})
+	fmt.Fprintf(out, "\nBytes of a forwarded link with a URL of %d bytes, %d batches each, "+
+		"in the clear, without TCP's and IP's own.\n\n", linkURLBytes, linkTries)
 	fmt.Fprintln(out, "| links in a batch | bytes a link, to the owner | back |")
 	fmt.Fprintln(out, "|---|---|---|")
 	for _, links := range []int{1, 5, 20, 100, peer.MaxBatchLinks} {
@@ -79,7 +90,8 @@ func printLinks(ctx context.Context, out io.Writer) error {
 			break
 		}
 		per := float64(links * linkTries)
-		fmt.Fprintf(out, "| %d | %.1f | %.1f |\n", links, float64(sent.Load())/per, float64(got.Load())/per)
+		fmt.Fprintf(out, "| %d | %.1f | %.1f |\n", links, float64(sent.Load())/per,
+			float64(got.Load())/per)
 	}
 	pool.Close()
 	server.Stop()

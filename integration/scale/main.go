@@ -47,13 +47,19 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f := flag.NewFlagSet("scale", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Func("nodes", "numbers of nodes, with commas between (default 10,100,1000)", numbers(&s.nodes))
-	f.Func("partitions", "numbers of partitions, with commas between (default 1024,4096,16384)", numbers(&s.partitions))
+	f.Func("partitions", "numbers of partitions, with commas between (default 1024,4096,16384)",
+		numbers(&s.partitions))
 	f.IntVar(&s.hosts, "hosts", 10_000_000, "hosts")
-	f.Func("exponents", "Zipf exponents of the hosts' sizes, with commas between (default 1,0.8)", floats(&s.exponents))
+	f.Func("exponents", "Zipf exponents of the hosts' sizes, with commas between (default 1,0.8)",
+		floats(&s.exponents))
 	f.Float64Var(&s.urls, "urls", 15e9, "URLs of all hosts together")
-	f.Float64Var(&s.most, "most", 125_000, "pages that politeness lets a crawl fetch of one host: 125,000 is one a second for a day and a half")
+	f.Float64Var(&s.most, "most", 125_000,
+		"pages that politeness lets a crawl fetch of one host: 125,000 is one a second for a day "+
+			"and a half")
 	f.Uint64Var(&s.seed, "seed", 1, "chooses the nodes' ids")
-	f.BoolVar(&s.measure, "measure", true, "also measure how long tables take to build and look-ups to make, and what a forwarded link weighs")
+	f.BoolVar(&s.measure, "measure", true,
+		"also measure how long tables take to build and look-ups to make, "+
+			"and what a forwarded link weighs")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
@@ -124,7 +130,8 @@ func (s *settings) print(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Seed %d, %d hosts, %.3g URLs, at most %.0f pages a host.\n", s.seed, s.hosts, s.urls, s.most)
+	fmt.Fprintf(out, "Seed %d, %d hosts, %.3g URLs, at most %.0f pages a host.\n", s.seed, s.hosts,
+		s.urls, s.most)
 	for _, exponent := range s.exponents {
 		if err := s.printBalance(ctx, out, cases, exponent); err != nil {
 			return err

@@ -12,7 +12,8 @@ import (
 )
 
 // small is what a commit's check has time for.
-var small = []string{"-nodes", "3,10", "-partitions", "512,1024", "-hosts", "20000", "-urls", "1e6", "-most", "5000"}
+var small = []string{"-nodes", "3,10", "-partitions", "512,1024", "-hosts", "20000", "-urls", "1e6",
+	"-most", "5000"}
 
 func output(t *testing.T, args ...string) string {
 	t.Helper()
@@ -70,7 +71,14 @@ func TestParseRefuses(t *testing.T) {
 // TestBurdens: nothing is lost between hosts, partitions and nodes.
 func TestBurdens(t *testing.T) {
 	t.Parallel()
-	s := settings{nodes: []int{5}, partitions: []int{512}, hosts: 1000, urls: 50_000, most: 100, seed: 3}
+	s := settings{
+		nodes:      []int{5},
+		partitions: []int{512},
+		hosts:      1000,
+		urls:       50_000,
+		most:       100,
+		seed:       3,
+	}
 	cases, err := s.solve(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +91,8 @@ func TestBurdens(t *testing.T) {
 	for _, b := range cases[0].onNodes(parts[512]) {
 		sum.add(b)
 	}
-	if sum.partitions != 512 || sum.hosts != 1000 || sum.urls < 49_999 || sum.urls > 50_001 || sum.pages >= sum.urls || sum.pages < 1000 {
+	if sum.partitions != 512 || sum.hosts != 1000 || sum.urls < 49_999 || sum.urls > 50_001 ||
+		sum.pages >= sum.urls || sum.pages < 1000 {
 		t.Errorf("five nodes have %+v together", sum)
 	}
 }
@@ -91,7 +100,8 @@ func TestBurdens(t *testing.T) {
 // TestUneven: two of four have everything.
 func TestUneven(t *testing.T) {
 	t.Parallel()
-	u := unevenness([]burden{{hosts: 2}, {hosts: 2}, {}, {}}, func(b burden) float64 { return b.hosts })
+	u := unevenness([]burden{{hosts: 2}, {hosts: 2}, {}, {}},
+		func(b burden) float64 { return b.hosts })
 	if u.most != 2 || u.deviation != 1 {
 		t.Errorf("most %v and deviation %v over the mean, want 2 and 1", u.most, u.deviation)
 	}
@@ -122,11 +132,13 @@ func TestChangesAdd(t *testing.T) {
 		}
 		for id, n := range want {
 			if ch.heirs[id] != n {
-				t.Errorf("%s goes: %s takes %d of its partitions, has %d replicas of them", ch.node, id, ch.heirs[id], n)
+				t.Errorf("%s goes: %s takes %d of its partitions, has %d replicas of them", ch.node, id,
+					ch.heirs[id], n)
 			}
 		}
 		if ch.moved != len(own)+ch.sideways {
-			t.Errorf("%s goes: %d partitions move, it had %d, and %d move sideways", ch.node, ch.moved, len(own), ch.sideways)
+			t.Errorf("%s goes: %d partitions move, it had %d, and %d move sideways", ch.node, ch.moved,
+				len(own), ch.sideways)
 		}
 		// Each partition that lost a copy gets one.
 		if lost := len(own); ch.copies < lost {

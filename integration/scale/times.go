@@ -27,9 +27,12 @@ func processorTime() time.Duration {
 // printTimes says how long tables and look-ups take, one after the other, and
 // what memory that took.
 func printTimes(ctx context.Context, out io.Writer, cases []*oneCase) error {
-	fmt.Fprintf(out, "\nProcessor time, the least of %d. A member builds the table with its replicas for each view.\n", rounds)
+	fmt.Fprintf(out,
+		"\nProcessor time, the least of %d. A member builds the table with its replicas for each view.\n",
+		rounds)
 	fmt.Fprintln(out, "Allocated is what a table with one replica takes while it is built.")
-	fmt.Fprintln(out, "\n| nodes | partitions | owners, ms | with one replica, ms | with two, ms | allocated, MB | look-up, ns |")
+	fmt.Fprintln(out, "\n| nodes | partitions | owners, ms | with one replica, ms | with two, "+
+		"ms | allocated, MB | look-up, ns |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
 	for _, c := range cases {
 		fmt.Fprintf(out, "| %d | %d |", c.nodes, c.partitions)

@@ -123,7 +123,8 @@ func (c *town) converged() bool {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		if st.Cluster.Members.Alive != len(c.nodes) || !st.Ring.Converged || st.Ring.UnderReplicated > 0 || st.Ring.Handoff.Active {
+		if st.Cluster.Members.Alive != len(c.nodes) || !st.Ring.Converged ||
+			st.Ring.UnderReplicated > 0 || st.Ring.Handoff.Active {
 			return false
 		}
 	}

@@ -25,8 +25,10 @@ import (
 
 // More nodes than a commit's check has time for; `make scale` sets them.
 var (
-	trafficMembers = flag.String("traffic.members", "5", "numbers of members for TestMembersTraffic, with commas between")
-	trafficNodes   = flag.String("traffic.nodes", "3", "numbers of whole nodes for TestNodesTraffic, with commas between")
+	trafficMembers = flag.String("traffic.members", "5",
+		"numbers of members for TestMembersTraffic, with commas between")
+	trafficNodes = flag.String("traffic.nodes", "3",
+		"numbers of whole nodes for TestNodesTraffic, with commas between")
 )
 
 // watched is how long traffic is counted, in virtual time.
@@ -160,14 +162,16 @@ func counts(t *testing.T, text string) []int {
 // that decide a view and bring it to everybody.
 var (
 	greetings = []string{string(consensus.KindHello), string(consensus.KindHere)}
-	decisions = []string{string(consensus.KindPrepare), string(consensus.KindPromise), string(consensus.KindAccept), string(consensus.KindAccepted),
+	decisions = []string{string(consensus.KindPrepare), string(consensus.KindPromise),
+		string(consensus.KindAccept), string(consensus.KindAccepted),
 		string(consensus.KindNack), string(consensus.KindDecided)}
 )
 
 // TestMembersTraffic counts gossip, and the messages of the view decision: when idle, and when one
 // member fails.
 func TestMembersTraffic(t *testing.T) {
-	t.Log("| members | gossip packets/s | bytes/s | streams/s | bytes/s | greetings/s | bytes/s | a death: messages in all | bytes in all | decided after, ms |")
+	t.Log("| members | gossip packets/s | bytes/s | streams/s | bytes/s | greetings/s | bytes/s | a " +
+		"death: messages in all | bytes in all | decided after, ms |")
 	for _, n := range counts(t, *trafficMembers) {
 		synctest.Test(t, func(t *testing.T) {
 			v := newVillage(t, n)

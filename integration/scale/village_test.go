@@ -77,9 +77,12 @@ func (v *village) open(i int) {
 	h := &villager{v: v}
 	o := membership.Options{
 		Storage: new(membership.Memory), Name: name, Cluster: "village", Partitions: 512, Replication: 1,
-		RPC: place(i+1, 1), HTTP: place(i+1, 2), Transport: gossipWire{wire, v.m}, Caller: h, SecretKey: make([]byte, 32),
+		RPC: place(i+1, 1), HTTP: place(i+1, 2), Transport: gossipWire{wire, v.m}, Caller: h,
+		SecretKey:    make([]byte, 32),
 		ProofOfDeath: true, Clock: bubbleClock{},
-		Processes: func(m membership.Member) (gone, known bool) { return v.byRPC[m.RPC].dead.Load(), true },
+		Processes: func(m membership.Member) (gone, known bool) {
+			return v.byRPC[m.RPC].dead.Load(), true
+		},
 	}
 	if i > 0 {
 		o.Join = []string{place(1, 0), place(2, 0), place(3, 0)}
@@ -123,7 +126,8 @@ func (v *village) start() {
 		}
 	}
 	v.await(func(s *membership.Snapshot) bool {
-		return s.View != nil && len(s.View.Members) == len(v.members) && s.Status == consensus.Active && s.Followed
+		return s.View != nil && len(s.View.Members) == len(v.members) && s.Status == consensus.Active &&
+			s.Followed
 	})
 	time.Sleep(watched) // what the joins have left to say
 }

@@ -20,19 +20,23 @@ import (
 )
 
 var (
-	syntheticPages = flag.Int("search.synthetic", 2000, "synthetic pages of TestLoad; 1000000 for the figures in docs/results/search.md")
+	syntheticPages = flag.Int("search.synthetic", 2000,
+		"synthetic pages of TestLoad; 1000000 for the figures in docs/results/search.md")
 	syntheticWords = flag.Int("search.words", 100, "words of the text of a synthetic page")
-	hostileCount   = flag.Int("search.hostile", 200, "hostile questions of TestLoad; 5000 for the figures")
-	strict         = flag.Bool("search.strict", false, "TestLoad fails when a hostile question takes more than a second of the processor")
+	hostileCount   = flag.Int("search.hostile", 200,
+		"hostile questions of TestLoad; 5000 for the figures")
+	strict = flag.Bool("search.strict", false,
+		"TestLoad fails when a hostile question takes more than a second of the processor")
 )
 
-// TestLoad fills an index with synthetic pages, and asks ordinary and hostile questions: none is an error, and memory
-// stays what it was. It logs times, memory and bytes at each tenth.
+// TestLoad fills an index with synthetic pages, and asks ordinary and hostile questions: none is an
+// error, and memory stays what it was. It logs times, memory and bytes at each tenth.
 func TestLoad(t *testing.T) {
 	s := NewZipf(50_000)
 	if *preparedIn != "" {
 		var docs []index.Document
-		if err := Documents(*preparedIn, 5000, func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
+		if err := Documents(*preparedIn, 5000,
+			func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s = NewSynthetic(docs)
@@ -53,8 +57,10 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i*10/n > (i-len(b.Put))*10/n {
-			t.Logf("%d pages after %v, %v of processor: %+v, memory %s", i, time.Since(began).Round(time.Second), processor().Round(time.Second), x.Size(), memory())
-			t.Logf("  %s", asked(t, x, func() string { return s.Question(r, i, *syntheticWords) }, min(200, 1+n/40)))
+			t.Logf("%d pages after %v, %v of processor: %+v, memory %s", i,
+				time.Since(began).Round(time.Second), processor().Round(time.Second), x.Size(), memory())
+			t.Logf("  %s", asked(t, x, func() string { return s.Question(r, i, *syntheticWords) },
+				min(200, 1+n/40)))
 		}
 	}
 	for settled := x.Size(); ; settled = x.Size() { // what merges go on
@@ -63,17 +69,21 @@ func TestLoad(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("merged after %v, %v of processor: %+v", time.Since(began).Round(time.Second), processor().Round(time.Second), x.Size())
-	t.Logf("ordinary: %s", asked(t, x, func() string { return s.Question(r, n, *syntheticWords) }, min(2000, 1+n/4)))
+	t.Logf("merged after %v, %v of processor: %+v", time.Since(began).Round(time.Second),
+		processor().Round(time.Second), x.Size())
+	t.Logf("ordinary: %s",
+		asked(t, x, func() string { return s.Question(r, n, *syntheticWords) }, min(2000, 1+n/4)))
 	t.Logf("by two at once: %.0f questions/s", together(t, x, s, n))
 	before := heap()
 	hostile := asked(t, x, func() string { return s.Hostile(r) }, *hostileCount)
-	t.Logf("hostile: %s; heap before %d MB, after %d MB, memory %s", hostile, before>>20, heap()>>20, memory())
+	t.Logf("hostile: %s; heap before %d MB, after %d MB, memory %s", hostile, before>>20, heap()>>20,
+		memory())
 	if after := heap(); after > before+64<<20 {
 		t.Errorf("the heap has grown from %d to %d MB", before>>20, after>>20)
 	}
 	if hostile.most > time.Second && *strict {
-		t.Errorf("a hostile question took %v of the processor; the slowest by the clock was %q", hostile.most, hostile.text)
+		t.Errorf("a hostile question took %v of the processor; the slowest by the clock was %q",
+			hostile.most, hostile.text)
 	}
 }
 
@@ -86,8 +96,11 @@ type times struct {
 }
 
 func (s times) String() string {
-	return fmt.Sprintf("%d questions, p50 %v, p99 %v, slowest %v (%.60q), %v of processor each, %v at the most", s.n, s.p50.Round(10*time.Microsecond),
-		s.p99.Round(10*time.Microsecond), s.slowest.Round(10*time.Microsecond), s.text, s.cpu.Round(10*time.Microsecond), s.most.Round(time.Millisecond))
+	return fmt.Sprintf(
+		"%d questions, p50 %v, p99 %v, slowest %v (%.60q), %v of processor each, %v at the most", s.n,
+		s.p50.Round(10*time.Microsecond),
+		s.p99.Round(10*time.Microsecond), s.slowest.Round(10*time.Microsecond), s.text,
+		s.cpu.Round(10*time.Microsecond), s.most.Round(time.Millisecond))
 }
 
 // asked asks n questions.
@@ -102,7 +115,12 @@ func asked(t *testing.T, x *index.Index, question func() string, n int) times {
 	before := processor()
 	for _, text := range texts {
 		began, used := time.Now(), processor()
-		if _, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
+		if _, err := index.Search(context.Background(), x, index.Request{
+			Text: text,
+			Page: 1,
+			Size: 10,
+			Now:  Noon,
+		}); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		s.most = max(s.most, processor()-used)
@@ -127,7 +145,12 @@ func together(t *testing.T, x *index.Index, s *Synthetic, pages int) float64 {
 			r := rand.New(rand.NewPCG(uint64(k), 3))
 			for range each {
 				text := s.Question(r, pages, *syntheticWords)
-				if _, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon}); err != nil {
+				if _, err := index.Search(context.Background(), x, index.Request{
+					Text: text,
+					Page: 1,
+					Size: 10,
+					Now:  Noon,
+				}); err != nil {
 					t.Errorf("%q: %v", text, err)
 				}
 			}
@@ -159,7 +182,8 @@ func memoryOf(pid int) string {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	var out []string
 	for line := range strings.Lines(string(raw)) {
-		if strings.HasPrefix(line, "VmHWM:") || strings.HasPrefix(line, "VmRSS:") || strings.HasPrefix(line, "RssAnon:") {
+		if strings.HasPrefix(line, "VmHWM:") || strings.HasPrefix(line, "VmRSS:") ||
+			strings.HasPrefix(line, "RssAnon:") {
 			out = append(out, strings.Join(strings.Fields(line), " "))
 		}
 	}

@@ -14,11 +14,13 @@ type Found struct {
 
 // Score is how well and how fast an engine answers the questions of a set.
 type Score struct {
-	// MRR is the mean reciprocal rank, within the first ten, of the wanted page or of a result that stands for it.
+	// MRR is the mean reciprocal rank, within the first ten, of the wanted page or of a result that
+	// stands for it.
 	MRR float64
 	// Passage is the same for the first page that holds the passage of the question.
 	Passage float64
-	// Found is the number of questions with the wanted page, or one with the passage, in the first ten.
+	// Found is the number of questions with the wanted page, or one with the passage, in the first
+	// ten.
 	Found     int
 	Questions int
 	P50, P99  time.Duration
@@ -26,12 +28,20 @@ type Score struct {
 }
 
 func (s Score) String() string {
-	return fmt.Sprintf("%d questions, MRR@10 %.3f, by passage %.3f, found %d, p50 %v, p99 %v, slowest %v", s.Questions, s.MRR, s.Passage, s.Found,
-		s.P50.Round(10*time.Microsecond), s.P99.Round(10*time.Microsecond), s.Slowest.Round(10*time.Microsecond))
+	return fmt.Sprintf(
+		"%d questions, MRR@10 %.3f, by passage %.3f, found %d, p50 %v, p99 %v, slowest %v",
+		s.Questions, s.MRR, s.Passage, s.Found,
+		s.P50.Round(10*time.Microsecond), s.P99.Round(10*time.Microsecond),
+		s.Slowest.Round(10*time.Microsecond))
 }
 
-// Measure asks the questions of a set. missed is called for those whose first result is not the answer; nil calls nothing.
-func Measure(set Set, ask func(text string) ([]Found, error), missed func(Question, []Found)) (Score, error) {
+// Measure asks the questions of a set. missed is called for those whose first result is not the
+// answer; nil calls nothing.
+func Measure(
+	set Set,
+	ask func(text string) ([]Found, error),
+	missed func(Question, []Found),
+) (Score, error) {
 	s := Score{Questions: len(set.Questions)}
 	var took []time.Duration
 	for _, q := range set.Questions {
@@ -62,9 +72,11 @@ func Measure(set Set, ask func(text string) ([]Found, error), missed func(Questi
 	return s, nil
 }
 
-// rank is the place, from 1, of the first result that is one of the pages or stands for one; 0 when none does.
+// rank is the place, from 1, of the first result that is one of the pages or stands for one; 0 when
+// none does.
 func rank(results []Found, pages ...string) int {
 	return 1 + slices.IndexFunc(results, func(f Found) bool {
-		return slices.Contains(pages, f.URL) || slices.ContainsFunc(f.AlsoAt, func(u string) bool { return slices.Contains(pages, u) })
+		return slices.Contains(pages, f.URL) ||
+			slices.ContainsFunc(f.AlsoAt, func(u string) bool { return slices.Contains(pages, u) })
 	})
 }

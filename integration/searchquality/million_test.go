@@ -25,17 +25,22 @@ import (
 )
 
 var (
-	millionPages = flag.Int("search.million", 0, "pages of TestMillion, which fills three nodes with them; 1000000 for the figures in docs/results/search.md")
-	millionIn    = flag.String("search.million.in", "", "folder that TestMillion keeps its three indexes in; one that it has filled is used again")
+	millionPages = flag.Int("search.million", 0,
+		"pages of TestMillion, which fills three nodes with them; "+
+			"1000000 for the figures in docs/results/search.md")
+	millionIn = flag.String("search.million.in", "",
+		"folder that TestMillion keeps its three indexes in; one that it has filled is used again")
 	millionAsked = flag.Int("search.million.asked", 1000, "questions of TestMillion, of each kind")
 )
 
-// millionNodes are the nodes of TestMillion. Each partition has two of them, as --replicas has it by default.
+// millionNodes are the nodes of TestMillion. Each partition has two of them, as --replicas has it
+// by default.
 const millionNodes = 3
 
-// TestMillion: three processes answer questions as nodes do, by search and HTTP, each out of an index that the test has
-// filled. Whole answers are the same on each node. It logs what questions take, alone and several at once, how many answers were
-// not whole as a node was late, and the memory of each process.
+// TestMillion: three processes answer questions as nodes do, by search and HTTP, each out of an
+// index that the test has filled. Whole answers are the same on each node. It logs what questions
+// take, alone and several at once, how many answers were not whole as a node was late, and the
+// memory of each process.
 func TestMillion(t *testing.T) {
 	if os.Getenv(nodeVariable) != "" {
 		serveMillion(t)
@@ -48,7 +53,8 @@ func TestMillion(t *testing.T) {
 	s := NewZipf(50_000)
 	if *preparedIn != "" {
 		var docs []index.Document
-		if err := Documents(*preparedIn, 5000, func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
+		if err := Documents(*preparedIn, 5000,
+			func(d []index.Document) error { docs = append(docs, d...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s = NewSynthetic(docs)
@@ -83,14 +89,17 @@ func TestMillion(t *testing.T) {
 		}
 		group.Wait()
 		took := time.Since(began)
-		t.Logf("%d at once: %.0f questions/s, %v of processor each", n, float64(len(texts))/took.Seconds(), ((usedBy(nodes) - used) / time.Duration(len(texts))).Round(10*time.Microsecond))
+		t.Logf("%d at once: %.0f questions/s, %v of processor each", n,
+			float64(len(texts))/took.Seconds(),
+			((usedBy(nodes) - used) / time.Duration(len(texts))).Round(10*time.Microsecond))
 	}
 	for i, n := range nodes {
 		t.Logf("node %d: %d answers were not whole; %s", i, n.partly.Load(), memoryOf(n.cmd.Process.Pid))
 	}
 }
 
-// fillMillion fills an index for each node with the pages of its partitions, and waits until nothing is merged any more.
+// fillMillion fills an index for each node with the pages of its partitions, and waits until
+// nothing is merged any more.
 func fillMillion(t *testing.T, s *Synthetic, dir string) {
 	began, used := time.Now(), processor()
 	var indexes [millionNodes]*index.Index
@@ -123,7 +132,8 @@ func fillMillion(t *testing.T, s *Synthetic, dir string) {
 		}
 		group.Wait()
 		if i%80_000 == 0 {
-			t.Logf("%d pages after %v, %v of processor", i, time.Since(began).Round(time.Second), (processor() - used).Round(time.Second))
+			t.Logf("%d pages after %v, %v of processor", i, time.Since(began).Round(time.Second),
+				(processor() - used).Round(time.Second))
 		}
 	}
 	for k, x := range indexes {
@@ -137,7 +147,8 @@ func fillMillion(t *testing.T, s *Synthetic, dir string) {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("filled after %v, %v of processor", time.Since(began).Round(time.Second), (processor() - used).Round(time.Second))
+	t.Logf("filled after %v, %v of processor", time.Since(began).Round(time.Second),
+		(processor() - used).Round(time.Second))
 	if err := os.WriteFile(filepath.Join(dir, "filled"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +169,8 @@ func startMillion(t *testing.T, dir string) (nodes []*millionNode) {
 	var inputs []io.Writer
 	for k := range millionNodes {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMillion$", "-test.timeout=0")
-		cmd.Env = append(os.Environ(), nodeVariable+"="+filepath.Join(dir, fmt.Sprint(k)), numberVariable+"="+fmt.Sprint(k))
+		cmd.Env = append(os.Environ(), nodeVariable+"="+filepath.Join(dir, fmt.Sprint(k)),
+			numberVariable+"="+fmt.Sprint(k))
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -180,7 +192,8 @@ func startMillion(t *testing.T, dir string) (nodes []*millionNode) {
 			t.Fatalf("node %d has not started: %v", k, err)
 		}
 		go func() { _, _ = io.Copy(io.Discard, out) }()
-		nodes, inputs = append(nodes, &millionNode{cmd: cmd, url: "http://" + strings.TrimSpace(line)}), append(inputs, in)
+		nodes, inputs = append(nodes, &millionNode{cmd: cmd, url: "http://" + strings.TrimSpace(line)}),
+			append(inputs, in)
 	}
 	for _, in := range inputs {
 		for _, n := range nodes {
@@ -230,8 +243,8 @@ func (n *millionNode) ask(t *testing.T, text string) *crawl.SearchReport {
 	return r
 }
 
-// alike asks all nodes the same questions: the first ten results are the same. What differs is asked again, since the statistics of
-// a node that is late are missing in the scores.
+// alike asks all nodes the same questions: the first ten results are the same. What differs is
+// asked again, since the statistics of a node that is late are missing in the scores.
 func alike(t *testing.T, nodes []*millionNode, texts []string) {
 	same, found := 0, 0
 	for _, text := range texts {
@@ -251,12 +264,14 @@ func alike(t *testing.T, nodes []*millionNode, texts []string) {
 			t.Errorf("%q has not the same first ten on all nodes", text)
 		}
 	}
-	t.Logf("%d of %d questions have the same first ten on all nodes at once, %d have any", same, len(texts), found)
+	t.Logf("%d of %d questions have the same first ten on all nodes at once, %d have any", same,
+		len(texts), found)
 }
 
 func alikeOnce(t *testing.T, nodes []*millionNode, text string) (same, found bool) {
 	first := links(nodes[0].ask(t, text))
-	return !slices.ContainsFunc(nodes[1:], func(n *millionNode) bool { return !slices.Equal(first, links(n.ask(t, text))) }), len(first) > 0
+	return !slices.ContainsFunc(nodes[1:],
+		func(n *millionNode) bool { return !slices.Equal(first, links(n.ask(t, text))) }), len(first) > 0
 }
 
 func links(r *crawl.SearchReport) (out []string) {
@@ -266,7 +281,8 @@ func links(r *crawl.SearchReport) (out []string) {
 	return out
 }
 
-// aloneMillion asks one question after the other, and logs how long they took, by the clock and by the processor.
+// aloneMillion asks one question after the other, and logs how long they took, by the clock and by
+// the processor.
 func aloneMillion(t *testing.T, nodes []*millionNode, texts []string) {
 	type taken struct {
 		text        string
@@ -285,15 +301,20 @@ func aloneMillion(t *testing.T, nodes []*millionNode, texts []string) {
 		slices.SortFunc(all, func(a, b taken) int { return int(by(a) - by(b)) })
 		return by(all[min(len(all)*permille/1000, len(all)-1)]).Round(10 * time.Microsecond)
 	}
-	clock, cpu := func(a taken) time.Duration { return a.clock }, func(a taken) time.Duration { return a.cpu }
-	t.Logf("%d questions alone, by the clock: p50 %v, p90 %v, p99 %v, most %v", len(all), at(500, clock), at(900, clock), at(990, clock), at(1000, clock))
+	clock, cpu := func(a taken) time.Duration { return a.clock },
+		func(a taken) time.Duration { return a.cpu }
+	t.Logf("%d questions alone, by the clock: p50 %v, p90 %v, p99 %v, most %v", len(all),
+		at(500, clock), at(900, clock), at(990, clock), at(1000, clock))
 	sum := time.Duration(0)
 	for _, a := range all {
 		sum += a.cpu
 	}
-	t.Logf("by the processor, on all nodes: mean %v, p50 %v, p90 %v, p99 %v, most %v", (sum / time.Duration(len(all))).Round(10*time.Microsecond), at(500, cpu), at(900, cpu), at(990, cpu), at(1000, cpu))
+	t.Logf("by the processor, on all nodes: mean %v, p50 %v, p90 %v, p99 %v, most %v",
+		(sum / time.Duration(len(all))).Round(10*time.Microsecond), at(500, cpu), at(900, cpu),
+		at(990, cpu), at(1000, cpu))
 	for _, a := range all[max(0, len(all)-15):] {
-		t.Logf("  %q: %v of processor, %v, %d documents, %s", a.text, a.cpu.Round(time.Millisecond/10), a.clock.Round(time.Millisecond/10), a.total, a.interpreted)
+		t.Logf("  %q: %v of processor, %v, %d documents, %s", a.text, a.cpu.Round(time.Millisecond/10),
+			a.clock.Round(time.Millisecond/10), a.total, a.interpreted)
 	}
 }
 

@@ -35,7 +35,8 @@ const (
 // partitionCount is the number of partitions of synthetic pages.
 const partitionCount = 1024
 
-// serveMillion is a node: it writes its address, reads those of all, and answers until its input ends.
+// serveMillion is a node: it writes its address, reads those of all, and answers until its input
+// ends.
 func serveMillion(t *testing.T) {
 	number, err := strconv.Atoi(os.Getenv(numberVariable))
 	if err != nil {
@@ -57,10 +58,12 @@ func serveMillion(t *testing.T) {
 	}
 	store := &filledStore{number: number}
 	x := search.New(search.Options{
-		Self: crawl.NodeID(fmt.Sprint(number)), Dir: os.Getenv(nodeVariable) + "/index", Open: store.open, Store: store,
+		Self: crawl.NodeID(fmt.Sprint(number)), Dir: os.Getenv(nodeVariable) + "/index", Open: store.open,
+		Store:   store,
 		Cluster: millionCluster{urls},
 		Rules:   func() search.Rules { return search.Rules{On: true} },
-		Now:     time.Now, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Now:     time.Now, Log: slog.New(
+			slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -74,7 +77,8 @@ func serveMillion(t *testing.T) {
 		reply(w, payload, err)
 	})
 	http.HandleFunc("/search", func(w http.ResponseWriter, r *http.Request) {
-		report, err := searcher.Search(r.Context(), crawl.SearchQuery{Query: r.URL.Query().Get("query"), Page: 1, Size: 10})
+		report, err := searcher.Search(r.Context(),
+			crawl.SearchQuery{Query: r.URL.Query().Get("query"), Page: 1, Size: 10})
 		b, _ := json.Marshal(report)
 		reply(w, b, err)
 	})
@@ -167,7 +171,11 @@ func (s *filledStore) Walk(visit func(*frontier.Meta) bool) {
 	}
 }
 
-func (s *filledStore) TextChanges(_ crawl.Partition, after texts.Position, _ func(texts.Change) bool) (texts.Position, bool, error) {
+func (s *filledStore) TextChanges(
+	_ crawl.Partition,
+	after texts.Position,
+	_ func(texts.Change) bool,
+) (texts.Position, bool, error) {
 	return after, true, nil
 }
 

@@ -19,8 +19,8 @@ import (
 // Noon is when all pages were fetched, and when the questions are asked.
 var Noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// Pages reads the HTML files of all sites below dir, as the pipeline and the indexer would: the first
-// folder is the host.
+// Pages reads the HTML files of all sites below dir, as the pipeline and the indexer would: the
+// first folder is the host.
 func Pages(dir string) ([]index.Document, error) {
 	var docs []index.Document
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -35,8 +35,9 @@ func Pages(dir string) ([]index.Document, error) {
 		host, rest, _ := strings.Cut(filepath.ToSlash(rel), "/")
 		p := maintext.Extract(body, "text/html", "")
 		d := index.Document{
-			URL: "http://" + host + ".test/" + rest, Host: host + ".test", Title: p.Title, Headings: strings.Join(p.Headings, "\n"),
-			Text: p.Text, Description: p.Description, Language: p.Language, FetchedAt: Noon,
+			URL: "http://" + host + ".test/" + rest, Host: host + ".test", Title: p.Title,
+			Headings: strings.Join(p.Headings, "\n"),
+			Text:     p.Text, Description: p.Description, Language: p.Language, FetchedAt: Noon,
 		}
 		d.Fingerprint, _ = simhash.Fingerprint([]byte(p.Text))
 		docs = append(docs, d)
@@ -51,8 +52,8 @@ const (
 	questionsFile = "questions.json"
 )
 
-// Prepare writes the pages below from, and the questions about them, into the folder to, for programs that
-// measure one engine each.
+// Prepare writes the pages below from, and the questions about them, into the folder to, for
+// programs that measure one engine each.
 func Prepare(from, to string) error {
 	docs, err := Pages(from)
 	if err != nil {
@@ -75,7 +76,8 @@ func Prepare(from, to string) error {
 // maxDocument bounds the stored form of a document: far more than its fields may have.
 const maxDocument = 8 << 20
 
-// Documents calls f with the prepared documents of dir, n at a time. It holds no more than those, and a piece of the file.
+// Documents calls f with the prepared documents of dir, n at a time. It holds no more than those,
+// and a piece of the file.
 func Documents(dir string, n int, f func([]index.Document) error) error {
 	file, err := os.Open(filepath.Join(dir, documentsFile))
 	if err != nil {
@@ -100,8 +102,9 @@ func Documents(dir string, n int, f func([]index.Document) error) error {
 	return f(batch)
 }
 
-// parseDocuments calls f with the documents that in has one after the other. It reads twice as much at a time as the largest one may
-// have, so that what is left of the last reading is moved once for many of them.
+// parseDocuments calls f with the documents that in has one after the other. It reads twice as much
+// at a time as the largest one may have, so that what is left of the last reading is moved once for
+// many of them.
 func parseDocuments(in io.Reader, largest int, f func(index.Document) error) error {
 	buffer := make([]byte, 2*largest)
 	left, ended := buffer[:0], false

@@ -16,9 +16,13 @@ import (
 	"crawlnode/search/index"
 )
 
-var pagesDir = flag.String("search.pages", "", "folder of web sites, one folder each: TestQuality searches their HTML files")
-var prepareIn = flag.String("search.prepare", "", "folder to write the pages and questions of -search.pages to, for integration/searchquality/engines")
-var preparedIn = flag.String("search.prepared", "", "folder that -search.prepare has filled: TestQuality takes pages and questions from there")
+var pagesDir = flag.String("search.pages", "",
+	"folder of web sites, one folder each: TestQuality searches their HTML files")
+var prepareIn = flag.String("search.prepare", "",
+	"folder to write the pages and questions of -search.pages to, "+
+		"for integration/searchquality/engines")
+var preparedIn = flag.String("search.prepared", "",
+	"folder that -search.prepare has filled: TestQuality takes pages and questions from there")
 
 // TestQuality searches real pages for known items, and logs the mean reciprocal rank within the
 // first ten.
@@ -58,7 +62,8 @@ func TestQuality(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(text string) ([]Found, error) {
-		p, err := index.Search(context.Background(), x, index.Request{Text: text, Page: 1, Size: 10, Now: Noon})
+		p, err := index.Search(context.Background(), x,
+			index.Request{Text: text, Page: 1, Size: 10, Now: Noon})
 		var out []Found
 		for _, r := range p.Results {
 			out = append(out, Found{r.URL, r.AlsoAt})
@@ -76,11 +81,14 @@ func TestQuality(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %v, aim %.2f; %d not first, of these %d after a page with the same words as near or nearer", set.Name, score, set.Aim, missed, nearer)
+		t.Logf(
+			"%s: %v, aim %.2f; %d not first, of these %d after a page with the same words as near or nearer",
+			set.Name, score, set.Aim, missed, nearer)
 	}
 }
 
-// asNear reports whether a page has the words of a question in a passage that is not longer than that of the wanted page.
+// asNear reports whether a page has the words of a question in a passage that is not longer than
+// that of the wanted page.
 func asNear(t *testing.T, x *index.Index, q Question, url string) bool {
 	t.Helper()
 	words := wordsOf(q.Text)
@@ -97,8 +105,10 @@ func asNear(t *testing.T, x *index.Index, q Question, url string) bool {
 
 // TestMeasure: a set of questions about few pages, with a page that holds the same passage.
 func TestMeasure(t *testing.T) {
-	text := strings.Repeat("filler words stand before everything else here ", 8) + "the quick brown foxes jumped right over seventeen sleeping watchdogs near Heidelberg"
-	docs := []index.Document{{URL: "u:1", Title: "One page", Text: text}, {URL: "u:2", Title: "Another page", Text: text + " and more"}}
+	text := strings.Repeat("filler words stand before everything else here ", 8) +
+		"the quick brown foxes jumped right over seventeen sleeping watchdogs near Heidelberg"
+	docs := []index.Document{{URL: "u:1", Title: "One page", Text: text},
+		{URL: "u:2", Title: "Another page", Text: text + " and more"}}
 	sets := Sets(docs)
 	if n := len(sets[0].Questions); n != 2 {
 		t.Fatalf("%d titles", n)
@@ -111,17 +121,20 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 	}
-	set := Set{Questions: []Question{{Text: "a", URL: "u:1", Same: []string{"u:2"}}, {Text: "b", URL: "u:1"}, {Text: "c", URL: "u:3"}}}
+	set := Set{Questions: []Question{{Text: "a", URL: "u:1", Same: []string{"u:2"}},
+		{Text: "b", URL: "u:1"}, {Text: "c", URL: "u:3"}}}
 	var missed []string
 	score, err := Measure(set, func(text string) ([]Found, error) {
 		return []Found{{URL: "u:2", AlsoAt: []string{"u:9"}}, {URL: "u:7", AlsoAt: []string{"u:1"}}}, nil
 	}, func(q Question, _ []Found) { missed = append(missed, q.Text) })
-	if err != nil || score.MRR != (0.5+0.5)/3 || score.Passage != (1+0.5)/3 || score.Found != 2 || !slices.Equal(missed, []string{"b", "c"}) {
+	if err != nil || score.MRR != (0.5+0.5)/3 || score.Passage != (1+0.5)/3 || score.Found != 2 ||
+		!slices.Equal(missed, []string{"b", "c"}) {
 		t.Errorf("%+v, missed %v, %v", score, missed, err)
 	}
 }
 
-// TestParseDocuments: documents that are read in pieces are those that were written, also where a piece ends within one.
+// TestParseDocuments: documents that are read in pieces are those that were written, also where a
+// piece ends within one.
 func TestParseDocuments(t *testing.T) {
 	var raw []byte
 	var want []string
@@ -129,17 +142,23 @@ func TestParseDocuments(t *testing.T) {
 		d := index.Document{URL: fmt.Sprint("u:", i), Text: strings.Repeat("word ", i%60)}
 		raw, want = index.AppendDocument(raw, &d), append(want, d.URL+d.Text)
 	}
-	for _, in := range []io.Reader{bytes.NewReader(raw), iotest.OneByteReader(bytes.NewReader(raw)), iotest.DataErrReader(bytes.NewReader(raw))} {
+	for _, in := range []io.Reader{bytes.NewReader(raw), iotest.OneByteReader(bytes.NewReader(raw)),
+		iotest.DataErrReader(bytes.NewReader(raw))} {
 		var got []string
-		if err := parseDocuments(in, 512, func(d index.Document) error { got = append(got, d.URL+d.Text); return nil }); err != nil || !slices.Equal(got, want) {
+		if err := parseDocuments(in, 512, func(d index.Document) error {
+			got = append(got, d.URL+d.Text)
+			return nil
+		}); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d documents of %d, %v", len(got), len(want), err)
 		}
 	}
 	none := func(index.Document) error { return nil }
-	if err := parseDocuments(bytes.NewReader(raw[:len(raw)-1]), 512, none); !errors.Is(err, index.ErrDocument) {
+	if err := parseDocuments(bytes.NewReader(raw[:len(raw)-1]), 512, none); !errors.Is(err,
+		index.ErrDocument) {
 		t.Errorf("a file that is cut off: %v", err)
 	}
-	if err := parseDocuments(iotest.ErrReader(io.ErrClosedPipe), 512, none); !errors.Is(err, io.ErrClosedPipe) {
+	if err := parseDocuments(iotest.ErrReader(io.ErrClosedPipe), 512, none); !errors.Is(err,
+		io.ErrClosedPipe) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 }

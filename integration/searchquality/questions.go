@@ -13,8 +13,8 @@ import (
 type Question struct {
 	Text string
 	URL  string
-	// Same are further pages that hold, word for word, the passage that the question was made of: from the first of its
-	// words to the last. Nothing in the question says which of them is meant.
+	// Same are further pages that hold, word for word, the passage that the question was made of: from
+	// the first of its words to the last. Nothing in the question says which of them is meant.
 	Same []string
 }
 
@@ -50,7 +50,8 @@ func titles(docs []index.Document, r *rand.Rand, n int) []Question {
 	}
 	var out []Question
 	for _, i := range r.Perm(len(docs)) {
-		if d := docs[i]; len(out) < n && len(strings.Fields(d.Title)) >= 2 && count[strings.ToLower(d.Title)] == 1 {
+		if d := docs[i]; len(out) < n && len(strings.Fields(d.Title)) >= 2 &&
+			count[strings.ToLower(d.Title)] == 1 {
 			out = append(out, Question{Text: d.Title, URL: d.URL})
 		}
 	}
@@ -86,16 +87,22 @@ func misspelt(of []Question, r *rand.Rand) []Question {
 	return out
 }
 
-// triples returns n questions of three words that stand within twelve of a text: with rare, the three that
-// fewest pages have, else the first three of five letters at least.
+// triples returns n questions of three words that stand within twelve of a text: with rare, the
+// three that fewest pages have, else the first three of five letters at least.
 func triples(docs []index.Document, r *rand.Rand, n int, rare map[string]int) []Question {
 	out, passages := drawTriples(docs, r, n, rare)
 	same(docs, out, passages)
 	return out
 }
 
-// drawTriples returns the questions, without the pages of the same passage, and the passage of each.
-func drawTriples(docs []index.Document, r *rand.Rand, n int, rare map[string]int) (out []Question, passages [][]string) {
+// drawTriples returns the questions, without the pages of the same passage, and the passage of
+// each.
+func drawTriples(
+	docs []index.Document,
+	r *rand.Rand,
+	n int,
+	rare map[string]int,
+) (out []Question, passages [][]string) {
 	for _, i := range r.Perm(len(docs)) {
 		words := wordsOf(docs[i].Text)
 		if len(out) >= n || len(words) < 50 {
@@ -120,8 +127,9 @@ func drawTriples(docs []index.Document, r *rand.Rand, n int, rare map[string]int
 	return out, passages
 }
 
-// knownItems are triples that have one answer: no other page has the three words in a passage as short as the shortest one of the wanted
-// page, so that the question says which page is meant. Most texts of a manual are in several of its pages.
+// knownItems are triples that have one answer: no other page has the three words in a passage as
+// short as the shortest one of the wanted page, so that the question says which page is meant. Most
+// texts of a manual are in several of its pages.
 func knownItems(docs []index.Document, n int) []Set {
 	r := rand.New(rand.NewPCG(3, 4))
 	pages := pagesOf(docs)
@@ -140,7 +148,8 @@ func knownItems(docs []index.Document, n int) []Set {
 		}
 		return s
 	}
-	return []Set{only("known items by triples, the rarest words", pagesWith(docs)), only("known items by triples, any words", nil)}
+	return []Set{only("known items by triples, the rarest words", pagesWith(docs)),
+		only("known items by triples, any words", nil)}
 }
 
 // wordPages are pages as numbers of words, and the pages of each word.
@@ -175,7 +184,8 @@ func pagesOf(docs []index.Document) *wordPages {
 	return p
 }
 
-// only reports whether the wanted page alone has the words of a question as near each other as it has them.
+// only reports whether the wanted page alone has the words of a question as near each other as it
+// has them.
 func (p *wordPages) only(q Question) bool {
 	var ids []uint32
 	var pages []int
@@ -186,7 +196,8 @@ func (p *wordPages) only(q Question) bool {
 			pages = w.pages
 			continue
 		}
-		pages = slices.DeleteFunc(slices.Clone(pages), func(i int) bool { _, has := slices.BinarySearch(w.pages, i); return !has })
+		pages = slices.DeleteFunc(slices.Clone(pages),
+			func(i int) bool { _, has := slices.BinarySearch(w.pages, i); return !has })
 	}
 	own, best := 0, 0
 	for _, i := range pages {
@@ -214,8 +225,8 @@ func shortest(passage, words []string) []string {
 	return best
 }
 
-// span is the number of words of the shortest passage of a text that has all of the words, as they are written; 0 when
-// it does not have them.
+// span is the number of words of the shortest passage of a text that has all of the words, as they
+// are written; 0 when it does not have them.
 func span[W comparable](text, words []W) int {
 	last := make([]int, len(words))
 	best := 0
@@ -256,7 +267,8 @@ func same(docs []index.Document, questions []Question, passages [][]string) {
 
 // wordsOf are the first words of a text.
 func wordsOf(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return words[:min(len(words), 5000)]
 }
 

@@ -81,8 +81,10 @@ func (s *Synthetic) Document(i, words int) index.Document {
 	}
 	host := fmt.Sprintf("h%d.test", r.IntN(1000))
 	return index.Document{
-		URL: fmt.Sprintf("http://%s/%d", host, i), Host: host, Partition: uint32(r.IntN(1024)), Title: draw(2 + r.IntN(6)), Headings: draw(r.IntN(10)),
-		Text: draw(words/2 + r.IntN(words)), Language: "en", FetchedAt: Noon, Fingerprint: r.Uint64(), Importance: r.ExpFloat64(),
+		URL: fmt.Sprintf("http://%s/%d", host, i), Host: host, Partition: uint32(r.IntN(1024)),
+		Title: draw(2 + r.IntN(6)), Headings: draw(r.IntN(10)),
+		Text: draw(words/2 + r.IntN(words)), Language: "en", FetchedAt: Noon, Fingerprint: r.Uint64(),
+		Importance: r.ExpFloat64(),
 	}
 }
 
@@ -93,16 +95,25 @@ func (s *Synthetic) Question(r *rand.Rand, pages, words int) string {
 	return strings.Join(of[at:min(len(of), at+1+r.IntN(4))], " ")
 }
 
-// pieces are what hostile questions are made of: the syntaxes of other engines, ends of other grammars, bytes that are no text.
+// pieces are what hostile questions are made of: the syntaxes of other engines, ends of other
+// grammars, bytes that are no text.
 var pieces = []string{
-	`"`, `'`, "`", "-", "+", "*", "?", "**", "a*", "*a", "(", ")", "((((((((", "[1 TO 5]", "{a TO z}", "^2.5", "~2", "\"a b\"~5", "/.*(a+)+$/", "&&", "||", "AND", "OR", "NOT", "NEAR/3",
-	"title:", "site:", "host:", "lang:", "filetype:", "before:", "after:", "inurl:", "intitle:", "cache:", "_exists_:", "text:(a OR b)", "title:\"", "-title:", "-site:*", "before:0000-99-99", "after:9999999999",
-	"site:" + strings.Repeat("a.", 120), "host:[::1]", "<script>alert(1)</script>", "'; DROP TABLE page; --", "{\"query\":{\"match_all\":{}}}", "%00", "\x00", "\xff\xfe", "\u202e", "𝕬𝖇", "e\u0301\u0301\u0301\u0301",
-	"東京都", "ああああああああ", "ไทย", "العربية", "עברית", "ß", "ſ", "İı", "the", "of", "a", "C++", "C#", "2024", "1", "…", "“", "”", "«", "\t", "\n", "\u2028", strings.Repeat("x", 300), strings.Repeat("e", 48),
+	`"`, `'`, "`", "-", "+", "*", "?", "**", "a*", "*a", "(", ")", "((((((((", "[1 TO 5]", "{a TO z}",
+	"^2.5", "~2", "\"a b\"~5", "/.*(a+)+$/", "&&", "||", "AND", "OR", "NOT", "NEAR/3",
+	"title:", "site:", "host:", "lang:", "filetype:", "before:", "after:", "inurl:", "intitle:",
+	"cache:", "_exists_:", "text:(a OR b)", "title:\"", "-title:", "-site:*", "before:0000-99-99",
+	"after:9999999999",
+	"site:" + strings.Repeat("a.", 120), "host:[::1]", "<script>alert(1)</script>",
+	"'; DROP TABLE page; --", "{\"query\":{\"match_all\":{}}}", "%00", "\x00", "\xff\xfe", "\u202e",
+	"𝕬𝖇", "e\u0301\u0301\u0301\u0301",
+	"東京都", "ああああああああ", "ไทย", "العربية", "עברית", "ß", "ſ", "İı", "the", "of", "a", "C++", "C#",
+	"2024", "1", "…", "“", "”", "«", "\t", "\n", "\u2028", strings.Repeat("x", 300),
+	strings.Repeat("e", 48),
 	"zzyzzx", "qqqqqqqqqq", "elemnet", "pagge", "fukntion",
 }
 
-// Hostile is a question that nobody would ask: drawn pieces and words, up to more than an index takes.
+// Hostile is a question that nobody would ask: drawn pieces and words, up to more than an index
+// takes.
 func (s *Synthetic) Hostile(r *rand.Rand) string {
 	var q strings.Builder
 	for range 1 + r.IntN(1+r.IntN(60)) {

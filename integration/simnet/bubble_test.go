@@ -56,8 +56,10 @@ func startMember(t *testing.T, n *simnet.Network, i int, dir string) *member {
 	m.rpc = grpc.NewServer()
 	healthpb.RegisterHealthServer(m.rpc, health.NewServer())
 	go func() { m.served <- m.rpc.Serve(l) }()
-	o := badger.DefaultOptions(dir).WithLogger(nil).WithCompression(options.Snappy).WithMemTableSize(4 << 20).WithValueThreshold(64 << 10).
-		WithBlockCacheSize(1 << 20).WithValueLogFileSize(1 << 20).WithNumCompactors(2).WithMetricsEnabled(false)
+	o := badger.DefaultOptions(dir).WithLogger(nil).WithCompression(options.Snappy).WithMemTableSize(
+		4 << 20).WithValueThreshold(64 << 10).
+		WithBlockCacheSize(1 << 20).WithValueLogFileSize(1 << 20).WithNumCompactors(2).WithMetricsEnabled(
+		false)
 	if m.store, err = badger.Open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func (m *member) stop(t *testing.T) {
 		t.Error(err)
 	}
 	m.rpc.Stop()
-	if err := <-m.served; err != nil && !errors.Is(err, net.ErrClosed) { // a crash closes the listener first
+	// a crash closes the listener first
+	if err := <-m.served; err != nil && !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
 	}
 	if err := m.store.Close(); err != nil {
@@ -157,7 +160,10 @@ func oneBubble(t *testing.T, seed uint64) {
 // use does with a member what a crawl does: a page, a call, a transaction.
 func use(t *testing.T, m, peer *member, i int) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DialContext: m.host.Dial, DisableKeepAlives: true}, Timeout: time.Minute}
+	client := &http.Client{
+		Transport: &http.Transport{DialContext: m.host.Dial, DisableKeepAlives: true},
+		Timeout:   time.Minute,
+	}
 	req, _ := http.NewRequest("GET", "http://10.0.0.100/", nil)
 	req.Host = "h1.sim.test"
 	resp, err := client.Do(req)

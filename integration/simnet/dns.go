@@ -19,7 +19,11 @@ func (h *Host) ServeDNS(handler dns.Handler) {
 // Exchange asks a name server at "ip:port" and has the signature that dnscache
 // wants. A lost question or answer is waited for until ctx ends. Messages are
 // packed and read again on both ways, so the two sides share nothing.
-func (h *Host) Exchange(ctx context.Context, query *dns.Msg, server, network string) (*dns.Msg, error) {
+func (h *Host) Exchange(
+	ctx context.Context,
+	query *dns.Msg,
+	server, network string,
+) (*dns.Msg, error) {
 	peer, _, err := h.lookup(server)
 	if err == nil {
 		err = peer.reachable()
@@ -79,12 +83,16 @@ type dnsWriter struct {
 	answer   []byte
 }
 
-func (w *dnsWriter) LocalAddr() net.Addr  { return &net.UDPAddr{IP: w.at.Addr().AsSlice(), Port: 53} }
-func (w *dnsWriter) RemoteAddr() net.Addr { return &net.UDPAddr{IP: w.from.Addr().AsSlice(), Port: 53} }
-func (w *dnsWriter) Close() error         { return nil }
-func (w *dnsWriter) TsigStatus() error    { return nil }
-func (w *dnsWriter) TsigTimersOnly(bool)  {}
-func (w *dnsWriter) Hijack()              {}
+func (w *dnsWriter) LocalAddr() net.Addr {
+	return &net.UDPAddr{IP: w.at.Addr().AsSlice(), Port: 53}
+}
+func (w *dnsWriter) RemoteAddr() net.Addr {
+	return &net.UDPAddr{IP: w.from.Addr().AsSlice(), Port: 53}
+}
+func (w *dnsWriter) Close() error        { return nil }
+func (w *dnsWriter) TsigStatus() error   { return nil }
+func (w *dnsWriter) TsigTimersOnly(bool) {}
+func (w *dnsWriter) Hijack()             {}
 
 func (w *dnsWriter) WriteMsg(m *dns.Msg) error {
 	b, err := m.Pack()

@@ -13,19 +13,32 @@ import (
 // floods are the HTTP/2 frames that a hostile server repeats without end once it has a
 // request, on stream s.
 var floods = map[string]func(fr *http2.Framer, s uint32) error{
-	"PING":          func(fr *http2.Framer, _ uint32) error { return fr.WritePing(false, [8]byte{1}) },
-	"PING ACK":      func(fr *http2.Framer, _ uint32) error { return fr.WritePing(true, [8]byte{1}) },
-	"SETTINGS":      func(fr *http2.Framer, _ uint32) error { return fr.WriteSettings() },
-	"empty DATA":    func(fr *http2.Framer, s uint32) error { return fr.WriteData(s, false, nil) },
-	"small DATA":    func(fr *http2.Framer, s uint32) error { return fr.WriteData(s, false, []byte("x")) },
-	"RST_STREAM":    func(fr *http2.Framer, s uint32) error { return fr.WriteRSTStream(s, http2.ErrCodeCancel) },
-	"RST of others": func(fr *http2.Framer, s uint32) error { return fr.WriteRSTStream(s+2, http2.ErrCodeCancel) },
-	"PRIORITY":      func(fr *http2.Framer, s uint32) error { return fr.WritePriority(s, http2.PriorityParam{Weight: 7}) },
+	"PING":       func(fr *http2.Framer, _ uint32) error { return fr.WritePing(false, [8]byte{1}) },
+	"PING ACK":   func(fr *http2.Framer, _ uint32) error { return fr.WritePing(true, [8]byte{1}) },
+	"SETTINGS":   func(fr *http2.Framer, _ uint32) error { return fr.WriteSettings() },
+	"empty DATA": func(fr *http2.Framer, s uint32) error { return fr.WriteData(s, false, nil) },
+	"small DATA": func(fr *http2.Framer, s uint32) error {
+		return fr.WriteData(s, false, []byte("x"))
+	},
+	"RST_STREAM": func(fr *http2.Framer, s uint32) error {
+		return fr.WriteRSTStream(s, http2.ErrCodeCancel)
+	},
+	"RST of others": func(fr *http2.Framer, s uint32) error {
+		return fr.WriteRSTStream(s+2, http2.ErrCodeCancel)
+	},
+	"PRIORITY": func(fr *http2.Framer, s uint32) error {
+		return fr.WritePriority(s, http2.PriorityParam{Weight: 7})
+	},
 	"WINDOW_UPDATE": func(fr *http2.Framer, _ uint32) error { return fr.WriteWindowUpdate(0, 1) },
-	"unknown":       func(fr *http2.Framer, s uint32) error { return fr.WriteRawFrame(0x42, 0, s, nil) },
-	"CONTINUATION":  func(fr *http2.Framer, s uint32) error { return fr.WriteContinuation(s, false, nil) },
+	"unknown": func(fr *http2.Framer, s uint32) error {
+		return fr.WriteRawFrame(0x42, 0, s, nil)
+	},
+	"CONTINUATION": func(fr *http2.Framer, s uint32) error {
+		return fr.WriteContinuation(s, false, nil)
+	},
 	"interim answers": func(fr *http2.Framer, s uint32) error {
-		return fr.WriteHeaders(http2.HeadersFrameParam{StreamID: s, BlockFragment: HTTP2Status("103"), EndHeaders: true})
+		return fr.WriteHeaders(
+			http2.HeadersFrameParam{StreamID: s, BlockFragment: HTTP2Status("103"), EndHeaders: true})
 	},
 }
 
@@ -35,7 +48,8 @@ func Floods() []string { return slices.Sorted(maps.Keys(floods)) }
 // HTTP2Status is the block of headers of an answer.
 func HTTP2Status(code string) []byte {
 	var b bytes.Buffer
-	_ = hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: code}) // a buffer takes all
+	// a buffer takes all
+	_ = hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: code})
 	return b.Bytes()
 }
 

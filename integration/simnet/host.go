@@ -60,7 +60,12 @@ func (h *Host) Listen(port int) (*Listener, error) {
 	if h.listeners[port] != nil {
 		return nil, opError("listen", h.tcpAddr(port), os.NewSyscallError("bind", syscall.EADDRINUSE))
 	}
-	l := &Listener{host: h, port: port, backlog: make(chan *Conn, maxBacklog), closed: make(chan struct{})}
+	l := &Listener{
+		host:    h,
+		port:    port,
+		backlog: make(chan *Conn, maxBacklog),
+		closed:  make(chan struct{}),
+	}
 	h.listeners[port] = l
 	return l, nil
 }

@@ -128,7 +128,8 @@ func (n *Network) mayTake(name string, addrs []netip.Addr) {
 // leaveLocked frees the addresses that a host's next life does not have.
 func (n *Network) leaveLocked(old *Host, addrs []netip.Addr) {
 	for _, addr := range old.addrs {
-		if owner := n.byAddr[addr]; owner != nil && owner.name == old.name && !slices.Contains(addrs, addr) {
+		if owner := n.byAddr[addr]; owner != nil && owner.name == old.name &&
+			!slices.Contains(addrs, addr) {
 			delete(n.byAddr, addr)
 		}
 	}

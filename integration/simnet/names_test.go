@@ -80,7 +80,8 @@ func TestANameGoesStale(t *testing.T) {
 			t.Fatalf("a name that is gone: %v", err)
 		}
 		began := time.Now()
-		if _, err := greeting(t, me, "10.0.0.2:80"); !errors.Is(err, syscall.EHOSTUNREACH) || time.Since(began) != 3*time.Second {
+		if _, err := greeting(t, me, "10.0.0.2:80"); !errors.Is(err, syscall.EHOSTUNREACH) ||
+			time.Since(began) != 3*time.Second {
 			t.Fatalf("the address that nobody has: %v after %v", err, time.Since(began))
 		}
 		n.Crash("a")
@@ -143,11 +144,13 @@ func TestLookupHost(t *testing.T) {
 	n := simnet.New(1)
 	a := n.AddHost("a", addr(1))
 	n.SetName("b.test", addr(2))
-	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 || got[0] != "10.0.0.2" {
+	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 ||
+		got[0] != "10.0.0.2" {
 		t.Errorf("%q, %v", got, err)
 	}
 	n.SetName("b.test", addr(3)) // without SetNameTTL nobody remembers an answer
-	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 || got[0] != "10.0.0.3" {
+	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 ||
+		got[0] != "10.0.0.3" {
 		t.Errorf("after a change: %q, %v", got, err)
 	}
 }

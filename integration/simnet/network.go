@@ -76,7 +76,15 @@ func (n *Network) AddHost(name string, addrs ...netip.Addr) *Host {
 
 // bootLocked starts a process's life on a host.
 func (n *Network) bootLocked(name string, addrs []netip.Addr) *Host {
-	h := &Host{net: n, name: name, addrs: addrs, listeners: map[int]*Listener{}, packets: map[int]*Transport{}, conns: map[*Conn]struct{}{}, nextPort: 32768}
+	h := &Host{
+		net:       n,
+		name:      name,
+		addrs:     addrs,
+		listeners: map[int]*Listener{},
+		packets:   map[int]*Transport{},
+		conns:     map[*Conn]struct{}{},
+		nextPort:  32768,
+	}
 	n.hosts[name] = h
 	for _, addr := range addrs {
 		n.byAddr[addr] = h

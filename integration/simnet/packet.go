@@ -92,7 +92,8 @@ func (t *Transport) WriteTo(b []byte, addr string) (time.Time, error) {
 		return now, nil
 	}
 	f := t.host.net.draw(t.host.name, peer.host.name)
-	if _, cut := t.host.net.passes(t.host.name, peer.host.name); f.drop || cut || t.host.net.isPaused(t.host.name) {
+	if _, cut := t.host.net.passes(t.host.name, peer.host.name); f.drop || cut ||
+		t.host.net.isPaused(t.host.name) {
 		return now, nil
 	}
 	copies := 1
@@ -100,7 +101,10 @@ func (t *Transport) WriteTo(b []byte, addr string) (time.Time, error) {
 		copies = 2
 	}
 	for range copies {
-		p := &memberlist.Packet{Buf: append([]byte(nil), b...), From: &net.UDPAddr{IP: t.host.Addr().AsSlice(), Port: t.port}}
+		p := &memberlist.Packet{
+			Buf:  append([]byte(nil), b...),
+			From: &net.UDPAddr{IP: t.host.Addr().AsSlice(), Port: t.port},
+		}
 		if f.delay <= 0 {
 			t.host.net.deliver(t.host, peer.addr, port, p)
 		} else {

@@ -52,7 +52,8 @@ func TestDelayIsExactInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, here, there, _ := pair(t, 1)
 		n.SetLink("a", "b", simnet.Link{Delay: 70 * time.Millisecond})
-		n.SetLink("b", "a", simnet.Link{Delay: 30 * time.Millisecond, Drop: 1}) // a retransmission, 200 ms
+		// a retransmission, 200 ms
+		n.SetLink("b", "a", simnet.Link{Delay: 30 * time.Millisecond, Drop: 1})
 		start := time.Now()
 		buf := make([]byte, 4)
 		for _, step := range []struct {
@@ -131,7 +132,8 @@ func TestACrashAcrossACutIsHeardLater(t *testing.T) {
 		n.Crash("b")
 		time.AfterFunc(time.Minute, n.Heal)
 		start := time.Now()
-		if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) || time.Since(start) != time.Minute {
+		if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) ||
+			time.Since(start) != time.Minute {
 			t.Errorf("read: %v after %v", err, time.Since(start))
 		}
 	})
@@ -147,7 +149,8 @@ func TestDialIntoACutWaitsForItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := a.Dial(ctx, "tcp", "b:80"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Second {
+		if _, err := a.Dial(ctx, "tcp", "b:80"); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != 10*time.Second {
 			t.Errorf("dial: %v after %v", err, time.Since(start))
 		}
 		n.Heal()
@@ -218,8 +221,10 @@ func TestPacketFaults(t *testing.T) {
 	between("drop", packets(t, 1, simnet.Link{Drop: 0.2}, nil), 740, 860)
 	between("dup", packets(t, 1, simnet.Link{Dup: 0.2, Delay: time.Millisecond}, nil), 1140, 1260)
 	between("cut", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Cut("a", "b") }), 0, 0)
-	between("other way cut", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Cut("b", "a") }), 1000, 1000)
-	between("paused", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Pause("b") }), 1000, 1000)
+	between("other way cut", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Cut("b", "a") }),
+		1000, 1000)
+	between("paused", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Pause("b") }), 1000,
+		1000)
 	between("crashed", packets(t, 1, simnet.Link{}, func(n *simnet.Network) { n.Crash("b") }), 0, 0)
 }
 
@@ -268,7 +273,8 @@ func TestDNS(t *testing.T) {
 		n.Cut("web", "a")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := a.Exchange(ctx, q, "10.0.0.100:53", "udp"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := a.Exchange(ctx, q, "10.0.0.100:53", "udp"); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("an answer across a cut: %v", err)
 		}
 	})
@@ -307,7 +313,8 @@ func TestPauseStopsAProcessAtItsCalls(t *testing.T) {
 		if err != nil || time.Since(start) >= 2*time.Minute {
 			t.Fatalf("dial to a stopped host: %v after %v", err, time.Since(start))
 		}
-		if k, err := there.Read(b); k != 1 || b[0] != 'c' || err != nil || time.Since(start) != 2*time.Minute {
+		if k, err := there.Read(b); k != 1 || b[0] != 'c' || err != nil ||
+			time.Since(start) != 2*time.Minute {
 			t.Errorf("read by a stopped process: %q, %v, after %v", b[:k], err, time.Since(start))
 		}
 		_, _ = conn.Close(), l.Close()
@@ -321,12 +328,14 @@ func TestPowerOffIsSilent(t *testing.T) {
 		n.PowerOff("b")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if _, err := n.AddHost("c", addr(3)).Dial(ctx, "tcp", "b:80"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := n.AddHost("c", addr(3)).Dial(ctx, "tcp", "b:80"); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("dial to a dark host: %v", err)
 		}
 		start := time.Now()
 		time.AfterFunc(time.Minute, func() { n.Restart("b") })
-		if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) || time.Since(start) != time.Minute {
+		if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) ||
+			time.Since(start) != time.Minute {
 			t.Errorf("read from a dark host: %v after %v", err, time.Since(start))
 		}
 	})

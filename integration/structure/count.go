@@ -125,5 +125,6 @@ func (p *pkg) row() string {
 	if len(p.functions) > 0 {
 		longest = p.longest.String()
 	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d | %d | %s | %s |", p.dir, p.files, p.lines, p.exportedTypes, name, methods, p.fields[name], p.file, longest)
+	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d | %d | %s | %s |", p.dir, p.files, p.lines,
+		p.exportedTypes, name, methods, p.fields[name], p.file, longest)
 }

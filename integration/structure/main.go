@@ -21,7 +21,8 @@ func main() {
 	file := flag.String("report", "", "write the report of two commits into this file instead")
 	flag.Parse()
 	if flag.NArg() == 0 || *file != "" && flag.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "structure: name commits, for example: go run ./integration/structure db5862a HEAD")
+		fmt.Fprintln(os.Stderr,
+			"structure: name commits, for example: go run ./integration/structure db5862a HEAD")
 		os.Exit(2)
 	}
 	if err := run(*file, flag.Args()); err != nil {
@@ -47,7 +48,8 @@ func run(file string, commits []string) error {
 
 // show prints the tables of one commit.
 func show(w io.Writer, packages map[string]*pkg) {
-	fmt.Fprintln(w, "| area | packages | files | lines | largest package | largest file | functions | p50 / p90 / p99 / max lines | longest function |")
+	fmt.Fprintln(w, "| area | packages | files | lines | largest package | largest file | functions "+
+		"| p50 / p90 / p99 / max lines | longest function |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---|---|---:|---|---|")
 	for _, area := range areas {
 		s := sumOf(packages, area)
@@ -55,9 +57,11 @@ func show(w io.Writer, packages map[string]*pkg) {
 			fmt.Fprintf(w, "| %s | 0 | | | | | | | |\n", area)
 			continue
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s | %s |\n", area, s.packages, s.files, s.lines, s.largest, s.file, len(s.functions), s.percentiles(), s.longest)
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s | %s |\n", area, s.packages, s.files,
+			s.lines, s.largest, s.file, len(s.functions), s.percentiles(), s.longest)
 	}
-	fmt.Fprintln(w, "\n| package | files | lines | exported types | largest struct | its methods | pointers back to it | largest file | longest function |")
+	fmt.Fprintln(w, "\n| package | files | lines | exported types | largest struct | its methods | "+
+		"pointers back to it | largest file | longest function |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---|---:|---:|---|---|")
 	for _, dir := range slices.Sorted(keys(packages)) {
 		fmt.Fprintln(w, packages[dir].row())
@@ -107,7 +111,8 @@ func read(commit string) (map[string]*pkg, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !strings.HasSuffix(h.Name, ".go") || strings.HasSuffix(h.Name, "_test.go") || strings.Contains(h.Name, "testdata/") {
+		if !strings.HasSuffix(h.Name, ".go") || strings.HasSuffix(h.Name, "_test.go") ||
+			strings.Contains(h.Name, "testdata/") {
 			continue
 		}
 		text, err := io.ReadAll(r)

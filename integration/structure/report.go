@@ -51,11 +51,17 @@ cycle (Go refuses one), no upward import.
 	var largestPackage, largestFile, function size
 	for _, area := range areas {
 		x, y := sumOf(was, area), sumOf(is, area)
-		fmt.Fprintf(&b, "| %s | %d -> %d | %d -> %d | %d -> %d (%s) | %s -> %s | %d -> %d | %s -> %s | %s -> %s |\n", area, x.lines, y.lines, x.packages, y.packages,
-			x.largest.lines, y.largest.lines, y.largest.name, x.root, y.root, x.back, y.back, x.file, y.file, x.percentiles(), y.percentiles())
-		largestPackage, largestFile, function = largestPackage.orLarger(y.largest), largestFile.orLarger(y.file), function.orLarger(y.longest)
+		fmt.Fprintf(&b,
+			"| %s | %d -> %d | %d -> %d | %d -> %d (%s) | %s -> %s | %d -> %d | %s -> %s | %s -> %s |\n",
+			area, x.lines, y.lines, x.packages, y.packages,
+			x.largest.lines, y.largest.lines, y.largest.name, x.root, y.root, x.back, y.back, x.file, y.file,
+			x.percentiles(), y.percentiles())
+		largestPackage, largestFile, function = largestPackage.orLarger(y.largest),
+			largestFile.orLarger(y.file), function.orLarger(y.longest)
 	}
-	fmt.Fprintf(&b, "\nAfter: the largest package has %d lines, the largest file %d, the longest function %d.\n\n", largestPackage.lines, largestFile.lines, function.lines)
+	fmt.Fprintf(&b,
+		"\nAfter: the largest package has %d lines, the largest file %d, the longest function %d.\n\n",
+		largestPackage.lines, largestFile.lines, function.lines)
 	b.WriteString(byHand + hand)
 	for _, c := range []struct {
 		title, commit string
@@ -85,7 +91,8 @@ func sumOf(packages map[string]*pkg, area string) (s sum) {
 		s.packages++
 		s.files += p.files
 		s.lines += p.lines
-		s.largest, s.file, s.longest = s.largest.orLarger(size{dir, p.lines}), s.file.orLarger(p.file), s.longest.orLarger(p.longest)
+		s.largest, s.file, s.longest = s.largest.orLarger(size{dir, p.lines}), s.file.orLarger(p.file),
+			s.longest.orLarger(p.longest)
 		s.functions = append(s.functions, p.functions...)
 		if dir == area {
 			name, methods := p.largest()
@@ -100,5 +107,6 @@ func (s *sum) percentiles() string {
 	if len(s.functions) == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%d / %d / %d / %d", percentile(s.functions, 50), percentile(s.functions, 90), percentile(s.functions, 99), s.functions[len(s.functions)-1])
+	return fmt.Sprintf("%d / %d / %d / %d", percentile(s.functions, 50), percentile(s.functions, 90),
+		percentile(s.functions, 99), s.functions[len(s.functions)-1])
 }

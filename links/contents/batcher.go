@@ -17,9 +17,10 @@ const (
 	maxItems = 500
 	// maxWaiting bounds the queue to one member; beyond it questions and notes are dropped.
 	maxWaiting = 4096
-	// gatherFor is how long questions and notes are collected for a call, for each member that there are calls to, and
-	// at most gatherMost; in addition to those that come during the previous call. A page asks up to five members; only
-	// its own worker waits. More members have fewer of a node's questions each, so without that a call would have one or two.
+	// gatherFor is how long questions and notes are collected for a call, for each member that there
+	// are calls to, and at most gatherMost; in addition to those that come during the previous call. A
+	// page asks up to five members; only its own worker waits. More members have fewer of a node's
+	// questions each, so without that a call would have one or two.
 	gatherFor, gatherMost = 15 * time.Millisecond, 80 * time.Millisecond
 	// callTimeout ends a call; restAfter is the pause for a member after a failed call.
 	callTimeout = 2 * time.Second
@@ -183,7 +184,11 @@ func (q *queue) take() (asked []*query, notes []*peer.ContentNote) {
 }
 
 // call makes one call; there are as many answers as questions.
-func (b *batcher) call(ctx context.Context, to crawl.NodeID, batch *peer.ContentBatch) ([]*peer.ContentAnswer, error) {
+func (b *batcher) call(
+	ctx context.Context,
+	to crawl.NodeID,
+	batch *peer.ContentBatch,
+) ([]*peer.ContentAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	reply, err := b.cluster.Call(ctx, to, batch)
@@ -210,7 +215,8 @@ func (b *batcher) close() {
 }
 
 // wait returns the answer; nil when none comes before ctx ends. While another node stores the
-// payload it asks a second time, and lets the holder wait for the result. answered: the query may be released.
+// payload it asks a second time, and lets the holder wait for the result. answered: the query may
+// be released.
 func (a *query) wait(ctx context.Context, b *batcher) (r *peer.ContentAnswer, answered bool) {
 	select {
 	case r = <-a.answer:
@@ -220,8 +226,13 @@ func (a *query) wait(ctx context.Context, b *batcher) (r *peer.ContentAnswer, an
 	if r == nil || r.Verdict != peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		return r, true
 	}
-	again := &peer.ContentQuestion{Url: a.question.Url, Digest: a.digest[:], Partition: a.question.Partition}
-	more, err := b.call(ctx, a.to, &peer.ContentBatch{Questions: []*peer.ContentQuestion{again}, Wait: true})
+	again := &peer.ContentQuestion{
+		Url:       a.question.Url,
+		Digest:    a.digest[:],
+		Partition: a.question.Partition,
+	}
+	more, err := b.call(ctx, a.to,
+		&peer.ContentBatch{Questions: []*peer.ContentQuestion{again}, Wait: true})
 	if err != nil {
 		return r, true
 	}

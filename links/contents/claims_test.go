@@ -31,7 +31,8 @@ func TestClaims(t *testing.T) {
 		synctest.Wait()
 		n.note("http://a.test/one", "one", record)
 		for _, got := range []*peer.ContentAnswer{<-waiting, n.payload("one", false)} {
-			if got.Verdict != isKnown || got.Url != "http://a.test/one" || string(got.Record) != string(record) || got.FetchedAtNs != 1e18 {
+			if got.Verdict != isKnown || got.Url != "http://a.test/one" ||
+				string(got.Record) != string(record) || got.FetchedAtNs != 1e18 {
 				t.Fatalf("after the note: %v", got)
 			}
 		}
@@ -63,7 +64,8 @@ func TestForgottenCapture(t *testing.T) {
 		}
 		n.forgotten = "" // so that the known capture is visible
 		n.note("http://b.test/one", "one", []byte("fedcba9876543210"))
-		if got := n.payload("one", false); got.Verdict != isKnown || string(got.Record) != "fedcba9876543210" {
+		if got := n.payload("one", false); got.Verdict != isKnown ||
+			string(got.Record) != "fedcba9876543210" {
 			t.Fatalf("after it was stored again: %v", got)
 		}
 	})

@@ -81,7 +81,11 @@ func holding(t *testing.T, first, n int) *frontier.Frontier {
 }
 
 // called is a call of another member.
-func (m *member) called(ctx context.Context, from crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
+func (m *member) called(
+	ctx context.Context,
+	from crawl.NodeID,
+	b *peer.ContentBatch,
+) (*peer.ContentReply, error) {
 	m.calls++
 	if m.cut {
 		return nil, errors.New("cut")

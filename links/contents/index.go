@@ -19,7 +19,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// seenWait is how long, and at most a tenth longer, a page waits for the answer whether its payload is known.
+// seenWait is how long, and at most a tenth longer, a page waits for the answer whether its payload
+// is known.
 const seenWait = 500 * time.Millisecond
 
 // Store is the part of the frontier that an Index uses.
@@ -98,11 +99,12 @@ func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
 	return ps
 }
 
-// maxAsked bounds the nodes that are asked about a page: the holders of four blocks and of the payload.
+// maxAsked bounds the nodes that are asked about a page: the holders of four blocks and of the
+// payload.
 const maxAsked = 5
 
-// questions splits the question about a page among the nodes that may know the answer, and appends it to all: one query
-// for each of them, this node's own among them.
+// questions splits the question about a page among the nodes that may know the answer, and appends
+// it to all: one query for each of them, this node's own among them.
 func (x *Index) questions(q *pipeline.ContentQuestion, all []*query) []*query {
 	to := func(holder crawl.NodeID) *query {
 		for _, a := range all {
@@ -144,7 +146,10 @@ func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) pipeline.C
 }
 
 // seen asks. answered says that a node has answered for the payload, if there is one.
-func (x *Index) seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer, answered bool) {
+func (x *Index) seen(
+	ctx context.Context,
+	q pipeline.ContentQuestion,
+) (a pipeline.ContentAnswer, answered bool) {
 	answered = !q.Countable
 	best := simhash.MaxDistance + 1
 	take := func(ask *peer.ContentQuestion, r *peer.ContentAnswer) {
@@ -217,10 +222,15 @@ func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *cr
 			return nil
 		}
 	}
-	return &crawl.Original{Record: [16]byte(r.Record), URL: r.Url, FetchedAt: time.Unix(0, r.FetchedAtNs).UTC()}
+	return &crawl.Original{
+		Record:    [16]byte(r.Record),
+		URL:       r.Url,
+		FetchedAt: time.Unix(0, r.FetchedAtNs).UTC(),
+	}
 }
 
-// answer answers from this node's knowledge, in a. Unknown payloads are claimed, unknown texts added.
+// answer answers from this node's knowledge, in a. Unknown payloads are claimed, unknown texts
+// added.
 func (x *Index) answer(q *peer.ContentQuestion, a *peer.ContentAnswer) {
 	if q.Simhash != 0 {
 		a.NearUrl, a.NearDistance = x.nearest(q.Url, q.Simhash)
@@ -241,12 +251,18 @@ func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 		return nil
 	}
 	return []frontier.Content{{Partition: p, Digest: o.Digest, Replace: x.replaces(o.Digest),
-		Original: crawl.Original{Record: o.Archive.Record, Node: x.o.Self, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
+		Original: crawl.Original{
+			Record:    o.Archive.Record,
+			Node:      x.o.Self,
+			URL:       v.Item.URL.String(),
+			FetchedAt: o.FetchedAt,
+		}}}
 }
 
 // Completed reports the result for a new payload to the digest's holder. Call it once for each
-// visit, when its outcome is stored or dropped. Only a stored one announces its record: that of a page which was not stored may
-// never have reached the disk (decision 0009), and others would refer to it.
+// visit, when its outcome is stored or dropped. Only a stored one announces its record: that of a
+// page which was not stored may never have reached the disk (decision 0009), and others would refer
+// to it.
 func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome, stored bool) {
 	if !o.First {
 		return
@@ -257,7 +273,12 @@ func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome, stored bool) {
 	case x.o.Self:
 		x.release(o.Digest)
 	default:
-		note := &peer.ContentNote{Digest: o.Digest[:], Partition: uint32(p), Url: url.String(), FetchedAtNs: o.FetchedAt.UnixNano()}
+		note := &peer.ContentNote{
+			Digest:      o.Digest[:],
+			Partition:   uint32(p),
+			Url:         url.String(),
+			FetchedAtNs: o.FetchedAt.UnixNano(),
+		}
 		if stored && o.Archive.Record != [16]byte{} {
 			note.Record = o.Archive.Record[:]
 		}

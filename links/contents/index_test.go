@@ -37,7 +37,12 @@ func page(t *testing.T, path, body string) pipeline.ContentQuestion {
 
 // outcome is that of a page that was stored first.
 func outcome(q pipeline.ContentQuestion) crawl.Outcome {
-	return crawl.Outcome{First: true, Digest: q.Digest, Archive: crawl.ArchiveRef{Record: [16]byte{1}}, FetchedAt: time.Unix(1, 0)}
+	return crawl.Outcome{
+		First:     true,
+		Digest:    q.Digest,
+		Archive:   crawl.ArchiveRef{Record: [16]byte{1}},
+		FetchedAt: time.Unix(1, 0),
+	}
 }
 
 // Two pages with one payload, on two members: the second waits until the first is stored, and then
@@ -60,11 +65,14 @@ func TestSeenTogether(t *testing.T) {
 					if err := ms[0].o.Store.NoteContents(t.Context(), here); err != nil {
 						t.Fatal(err)
 					}
-				} else if here := ms[0].FirstHere(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}}}, &o); here != nil {
+				} else if here := ms[0].FirstHere(&crawl.Visit{
+					Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}},
+				}, &o); here != nil {
 					t.Errorf("a partition that is not held gets %+v", here)
 				}
 				ms[0].Completed(first.URL, &o, true)
-				if a := <-answer; a.First || a.Original == nil || a.Original.URL != first.URL.String() || a.Original.Record != o.Archive.Record {
+				if a := <-answer; a.First || a.Original == nil || a.Original.URL != first.URL.String() ||
+					a.Original.Record != o.Archive.Record {
 					t.Errorf("the second page: %+v", a)
 				}
 				if ms[0].Unanswered()+ms[1].Unanswered() != 0 {
@@ -75,7 +83,8 @@ func TestSeenTogether(t *testing.T) {
 	}
 }
 
-// TestNotStored: a page that was not stored ends its claim, and no other refers to its record, which may never have reached the disk.
+// TestNotStored: a page that was not stored ends its claim, and no other refers to its record,
+// which may never have reached the disk.
 func TestNotStored(t *testing.T) {
 	for _, holder := range []int{0, 1} {
 		t.Run(fmt.Sprintf("held by member %d", holder), func(t *testing.T) {
@@ -155,7 +164,8 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// A page whose answer comes too late leaves its question behind: the late answer is not taken for that of a later page.
+// A page whose answer comes too late leaves its question behind: the late answer is not taken for
+// that of a later page.
 func TestLateAnswers(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -176,7 +186,8 @@ func TestLateAnswers(t *testing.T) {
 			}
 			known := page(t, fmt.Sprint("known ", i), body())
 			ms[1].note(known.URL.String(), fmt.Sprintf("late %d", n), make([]byte, 16))
-			if a := ms[0].Seen(t.Context(), page(t, "copy", fmt.Sprintf("late %d", n))); a.Original == nil || a.Original.URL != known.URL.String() {
+			if a := ms[0].Seen(t.Context(), page(t, "copy", fmt.Sprintf("late %d", n))); a.Original == nil ||
+				a.Original.URL != known.URL.String() {
 				t.Errorf("page %d: %+v, want the original %v", i, a, known.URL)
 			}
 		}

@@ -17,7 +17,11 @@ import (
 
 // Serve answers a call of another member. Calls that no correct member makes are refused with the
 // gRPC code InvalidArgument.
-func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
+func (x *Index) Serve(
+	ctx context.Context,
+	from crawl.NodeID,
+	b *peer.ContentBatch,
+) (*peer.ContentReply, error) {
 	if err := check(b, x.o.Cluster.Partitions()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
@@ -41,7 +45,8 @@ func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBat
 // check refuses calls that no correct member makes.
 func check(b *peer.ContentBatch, partitions int) error {
 	if len(b.Questions) > maxItems || len(b.Notes) > maxItems {
-		return fmt.Errorf("%d questions and %d notes, %d of each are allowed", len(b.Questions), len(b.Notes), maxItems)
+		return fmt.Errorf("%d questions and %d notes, %d of each are allowed", len(b.Questions),
+			len(b.Notes), maxItems)
 	}
 	for _, q := range b.Questions {
 		if len(q.Digest) == 0 {
@@ -86,8 +91,17 @@ func (x *Index) noted(ctx context.Context, from crawl.NodeID, notes []*peer.Cont
 		d := crawl.Digest(note.Digest)
 		over = append(over, d)
 		if len(note.Record) == 16 {
-			stored = append(stored, frontier.Content{Partition: crawl.Partition(note.Partition), Digest: d, Replace: x.replaces(d),
-				Original: crawl.Original{Record: [16]byte(note.Record), Node: from, URL: note.Url, FetchedAt: time.Unix(0, note.FetchedAtNs).UTC()}})
+			stored = append(stored, frontier.Content{
+				Partition: crawl.Partition(note.Partition),
+				Digest:    d,
+				Replace:   x.replaces(d),
+				Original: crawl.Original{
+					Record:    [16]byte(note.Record),
+					Node:      from,
+					URL:       note.Url,
+					FetchedAt: time.Unix(0, note.FetchedAtNs).UTC(),
+				},
+			})
 		}
 	}
 	defer x.release(over...)

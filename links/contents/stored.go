@@ -16,7 +16,8 @@ var emptyPayload = crawl.Digest(sha1.Sum(nil))
 // Stored returns what is stored of a URL of a partition that this node holds. It implements
 // pipeline.Contents, and may block for half a second. It claims nothing.
 func (x *Index) Stored(ctx context.Context, u urlnorm.URL) (s pipeline.Stored) {
-	rec, ok, err := x.o.Store.Record(ring.PartitionOf(crawl.Host(u.Host()), x.o.Cluster.Partitions()), u)
+	rec, ok, err := x.o.Store.Record(
+		ring.PartitionOf(crawl.Host(u.Host()), x.o.Cluster.Partitions()), u)
 	if err != nil || !ok || rec.Archive == (crawl.ArchiveRef{}) || rec.Digest == [20]byte{} {
 		return s
 	}
@@ -34,12 +35,18 @@ func (x *Index) Stored(ctx context.Context, u urlnorm.URL) (s pipeline.Stored) {
 	return s
 }
 
-// Read returns what was read last of a URL of a partition that this node holds; zero values when that is not known. It
-// implements pipeline.Contents.
+// Read returns what was read last of a URL of a partition that this node holds; zero values when
+// that is not known. It implements pipeline.Contents.
 func (x *Index) Read(u urlnorm.URL) pipeline.Reading {
-	rec, ok, err := x.o.Store.Record(ring.PartitionOf(crawl.Host(u.Host()), x.o.Cluster.Partitions()), u)
+	rec, ok, err := x.o.Store.Record(
+		ring.PartitionOf(crawl.Host(u.Host()), x.o.Cluster.Partitions()), u)
 	if err != nil || !ok {
 		return pipeline.Reading{}
 	}
-	return pipeline.Reading{Digest: rec.Digest, Basis: rec.Basis, Preferences: rec.Preferences, Reason: rec.Reason}
+	return pipeline.Reading{
+		Digest:      rec.Digest,
+		Basis:       rec.Basis,
+		Preferences: rec.Preferences,
+		Reason:      rec.Reason,
+	}
 }

@@ -34,8 +34,8 @@ func (m *member) claimed() int {
 	return len(m.claims)
 }
 
-// A 304 refers to the first capture of the payload that its URL has, whoever keeps it; without one to the URL's own, if
-// that is the newest answer. Asking claims nothing.
+// A 304 refers to the first capture of the payload that its URL has, whoever keeps it; without one
+// to the URL's own, if that is the newest answer. Asking claims nothing.
 func TestStored(t *testing.T) {
 	for _, holder := range []int{0, 1} {
 		t.Run(fmt.Sprintf("held by member %d", holder), func(t *testing.T) {
@@ -44,7 +44,12 @@ func TestStored(t *testing.T) {
 				at := time.Unix(1e9, 0).UTC()
 				store := &records{Store: ms[0].o.Store, url: q.URL}
 				ms[0].o.Store = store
-				known := crawl.Record{Status: 200, Digest: q.Digest, FetchedAt: at, Archive: crawl.ArchiveRef{Node: "n1", File: "f"}}
+				known := crawl.Record{
+					Status:    200,
+					Digest:    q.Digest,
+					FetchedAt: at,
+					Archive:   crawl.ArchiveRef{Node: "n1", File: "f"},
+				}
 				stored := func(change func(*crawl.Record)) pipeline.Stored {
 					rec := known
 					change(&rec)
@@ -59,7 +64,8 @@ func TestStored(t *testing.T) {
 				if got := stored(same); got.Digest != q.Digest || got.Original == nil || *got.Original != own {
 					t.Errorf("a payload that nobody knows: %+v", got)
 				}
-				if got := stored(func(r *crawl.Record) { r.Status = 304 }); got.Digest != q.Digest || got.Original != nil {
+				if got := stored(func(r *crawl.Record) { r.Status = 304 }); got.Digest != q.Digest ||
+					got.Original != nil {
 					t.Errorf("when the newest answer is no capture of it: %+v", got)
 				}
 				for name, change := range map[string]func(*crawl.Record){
@@ -70,7 +76,10 @@ func TestStored(t *testing.T) {
 						t.Errorf("%s: %+v", name, got)
 					}
 				}
-				if got := stored(func(r *crawl.Record) { r.Digest = emptyPayload }); got.Digest != emptyPayload || *got.Original != own {
+				if got := stored(func(r *crawl.Record) {
+					r.Digest = emptyPayload
+				}); got.Digest != emptyPayload ||
+					*got.Original != own {
 					t.Errorf("an empty payload: %+v", got)
 				}
 				time.Sleep(time.Second) // notes arrive
@@ -78,12 +87,24 @@ func TestStored(t *testing.T) {
 					t.Errorf("%d claims are left, %d unanswered", n, ms[0].Unanswered())
 				}
 
-				first := crawl.Original{Record: [16]byte{3}, URL: "http://b.test/first", FetchedAt: at.Add(-time.Hour), Node: "n0"}
-				content := frontier.Content{Partition: digestPartition(q.Digest, partitions), Digest: q.Digest, Original: first}
-				if err := ms[holder].o.Store.NoteContents(t.Context(), []frontier.Content{content}); err != nil {
+				first := crawl.Original{
+					Record:    [16]byte{3},
+					URL:       "http://b.test/first",
+					FetchedAt: at.Add(-time.Hour),
+					Node:      "n0",
+				}
+				content := frontier.Content{
+					Partition: digestPartition(q.Digest, partitions),
+					Digest:    q.Digest,
+					Original:  first,
+				}
+				if err := ms[holder].o.Store.NoteContents(t.Context(), []frontier.Content{
+					content}); err != nil {
 					t.Fatal(err)
 				}
-				if got := stored(func(r *crawl.Record) { r.Status = 304 }); got.Digest != q.Digest || got.Original == nil || got.Original.URL != first.URL || got.Original.Record != first.Record || !got.Original.FetchedAt.Equal(first.FetchedAt) {
+				if got := stored(func(r *crawl.Record) { r.Status = 304 }); got.Digest != q.Digest ||
+					got.Original == nil || got.Original.URL != first.URL || got.Original.Record != first.Record ||
+					!got.Original.FetchedAt.Equal(first.FetchedAt) {
 					t.Errorf("a payload whose first capture is known: %+v", got)
 				}
 				if got := ms[0].Stored(t.Context(), page(t, "other", "y").URL); got != (pipeline.Stored{}) {

@@ -37,8 +37,9 @@ func (x *Index) nearest(url string, print uint64) (string, uint32) {
 	return like, uint32(distance)
 }
 
-// heldBlocks are the blocks of a fingerprint whose partitions this node holds: those that have another of its blocks in common
-// are found by the holder of that one. A node that holds none, or knows of no other, looks at all.
+// heldBlocks are the blocks of a fingerprint whose partitions this node holds: those that have
+// another of its blocks in common are found by the holder of that one. A node that holds none, or
+// knows of no other, looks at all.
 func (x *Index) heldBlocks(print uint64) (by [4]bool) {
 	some := false
 	if !x.o.Cluster.Alone() {

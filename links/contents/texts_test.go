@@ -23,19 +23,25 @@ func TestNearest(t *testing.T) {
 			{"http://a.test/", 0xffff0000ffff0000, "", 0},
 			{"http://e.test/", 0x7fff0000ffff000f, "http://d.test/", 1},
 		} {
-			r := ms[0].batch(&peer.ContentBatch{Questions: []*peer.ContentQuestion{{Url: c.url, Simhash: c.print}}}).Answers[0]
+			r := ms[0].batch(&peer.ContentBatch{
+				Questions: []*peer.ContentQuestion{{Url: c.url, Simhash: c.print}},
+			}).Answers[0]
 			if r.NearUrl != c.near || r.NearDistance != c.distance {
-				t.Errorf("%d: %s is near to %q by %d, want %q by %d", i, c.url, r.NearUrl, r.NearDistance, c.near, c.distance)
+				t.Errorf("%d: %s is near to %q by %d, want %q by %d", i, c.url, r.NearUrl, r.NearDistance,
+					c.near, c.distance)
 			}
 		}
 	})
 }
 
-// A member looks at the blocks whose partitions it holds, and together they find what one alone would.
+// A member looks at the blocks whose partitions it holds, and together they find what one alone
+// would.
 func TestNearestOfMany(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n1", "n2", "n3"}, func(t *testing.T, ms []*member) {
 		ask := func(m *member, url string, print uint64) *peer.ContentAnswer {
-			return m.batch(&peer.ContentBatch{Questions: []*peer.ContentQuestion{{Url: url, Simhash: print}}}).Answers[0]
+			return m.batch(&peer.ContentBatch{
+				Questions: []*peer.ContentQuestion{{Url: url, Simhash: print}},
+			}).Answers[0]
 		}
 		for kept := range 4 { // the only block that is the same
 			first := 0x1111_2222_3333_4444 * uint64(kept+1)

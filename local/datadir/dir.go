@@ -85,7 +85,8 @@ func (d *Dir) open() error {
 	}
 	if !stands(lock, d.Join("lock")) {
 		lock.Close()
-		return Failed("lock the data directory "+path, errors.New("another start, which was refused, has just removed the lock: run the same command again"))
+		return Failed("lock the data directory "+path, errors.New(
+			"another start, which was refused, has just removed the lock: run the same command again"))
 	}
 	d.lock = lock
 	if d.found["VERSION"] || d.Has("VERSION") {
@@ -132,10 +133,12 @@ func checkVersion(path string) error {
 		if ours(path) {
 			return damagedVersion(path, fmt.Sprintf("contains %.60q", line))
 		}
-		return Failed("open "+path, fmt.Errorf("its VERSION file contains %.60q: this is not a data directory of crawlnode; give another --data-dir", line))
+		return Failed("open "+path, fmt.Errorf("its VERSION file contains %.60q: "+
+			"this is not a data directory of crawlnode; give another --data-dir", line))
 	}
 	if n > FormatVersion {
-		return Failed("open "+path, fmt.Errorf("its data format is %d, this program reads up to %d: start it with the newer crawlnode that wrote it", n, FormatVersion))
+		return Failed("open "+path, fmt.Errorf("its data format is %d, this program reads up to %d: "+
+			"start it with the newer crawlnode that wrote it", n, FormatVersion))
 	}
 	return nil
 }
@@ -153,8 +156,10 @@ func ours(path string) bool {
 // damagedVersion is the error of a directory of this program whose VERSION file is damaged.
 func damagedVersion(path, what string) error {
 	file := filepath.Join(path, "VERSION")
-	return Failed("open "+path, fmt.Errorf("its VERSION file %s, and the rest looks like a data directory of crawlnode: put the file back from a backup, or, if this very release wrote the directory, "+
-		"with the command echo %s %d > %s", what, formatName, FormatVersion, file))
+	return Failed("open "+path, fmt.Errorf(
+		"its VERSION file %s, and the rest looks like a data directory of crawlnode: "+
+			"put the file back from a backup, or, if this very release wrote the directory, "+
+			"with the command echo %s %d > %s", what, formatName, FormatVersion, file))
 }
 
 // checkEmpty refuses a directory with foreign files. Files that an interrupted start leaves before
@@ -174,7 +179,8 @@ func checkEmpty(path string) error {
 			}
 			fallthrough
 		default:
-			return Failed("open "+path, fmt.Errorf("it contains %q and no VERSION file: this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
+			return Failed("open "+path, fmt.Errorf("it contains %q and no VERSION file: "+
+				"this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
 		}
 	}
 	return nil
@@ -198,16 +204,16 @@ func (d *Dir) Close() {
 	_ = d.lock.Close()
 }
 
-// Abandon is Close for a start that was refused: what Open and the start have made is removed again, so
-// that a directory without data is as it was. Nothing in it was promised to anybody.
+// Abandon is Close for a start that was refused: what Open and the start have made is removed
+// again, so that a directory without data is as it was. Nothing in it was promised to anybody.
 func (d *Dir) Abandon() {
 	d.removeMade()
 	d.Close()
 }
 
 // removeMade removes the directories that Open made: path with all that is in it if this process
-// holds its lock, the others if they are empty. Of a directory that was there without data it removes
-// what has come since, the lock last.
+// holds its lock, the others if they are empty. Of a directory that was there without data it
+// removes what has come since, the lock last.
 func (d *Dir) removeMade() {
 	for _, dir := range d.made {
 		if dir == filepath.Clean(d.path) && d.lock != nil {

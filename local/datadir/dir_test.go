@@ -18,12 +18,15 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, pid := readLine(d.Join("VERSION")), readLine(d.Join("pid")); v != "crawlnode-data 4" || pid != strconv.Itoa(os.Getpid()) {
+	if v, pid := readLine(d.Join("VERSION")), readLine(d.Join("pid")); v != "crawlnode-data 4" ||
+		pid != strconv.Itoa(os.Getpid()) {
 		t.Errorf("VERSION %q, pid %q", v, pid)
 	}
 	_, err = Open(path)
 	var locked *LockedError
-	if !errors.As(err, &locked) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+	if !errors.As(err, &locked) || !errors.Is(err, ErrStorage) ||
+		!strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("a directory in use: %v", err)
 	}
 	d.Close()
@@ -43,15 +46,16 @@ func TestOpenRefuses(t *testing.T) {
 		file, text string
 		says       string // "" is no error
 	}{
-		"nothing":               {"lock", "", ""},
-		"a disk's own folder":   {"lost+found", "", ""},
-		"a start cut off":       {"VERSION.tmp", "crawln", ""},
-		"an empty VERSION":      {"VERSION", "", "VERSION"},
-		"ours":                  {"VERSION", "crawlnode-data 4\n", ""},
-		"older":                 {"VERSION", "crawlnode-data 3\n", ""},
-		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
-		"another program's":     {"VERSION", "16\n", "not a data directory"},
-		"newer":                 {"VERSION", "crawlnode-data 5\n", "its data format is 5, this program reads up to 4"},
+		"nothing":             {"lock", "", ""},
+		"a disk's own folder": {"lost+found", "", ""},
+		"a start cut off":     {"VERSION.tmp", "crawln", ""},
+		"an empty VERSION":    {"VERSION", "", "VERSION"},
+		"ours":                {"VERSION", "crawlnode-data 4\n", ""},
+		"older":               {"VERSION", "crawlnode-data 3\n", ""},
+		"somebody else's":     {"photo.jpg", "x", "photo.jpg"},
+		"another program's":   {"VERSION", "16\n", "not a data directory"},
+		"newer": {"VERSION", "crawlnode-data 5\n",
+			"its data format is 5, this program reads up to 4"},
 		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
 		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
 		"another's with a pid":  {"pidfile", "1", "pidfile"},
@@ -74,7 +78,8 @@ func TestOpenRefuses(t *testing.T) {
 			switch {
 			case c.says == "" && err != nil:
 				t.Error(err)
-			case c.says != "" && (!errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path)):
+			case c.says != "" && (!errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), c.says) ||
+				!strings.Contains(err.Error(), path)):
 				t.Errorf("got %v", err)
 			}
 		})
@@ -145,7 +150,9 @@ func TestAbandon(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = names()
-	if d, err = Open(filepath.Join(root, "volume")); err != nil || os.Mkdir(d.Join("frontier"), 0o755) != nil || os.WriteFile(d.Join("frontier/1.log"), nil, 0o600) != nil {
+	if d, err = Open(filepath.Join(root, "volume")); err != nil ||
+		os.Mkdir(d.Join("frontier"), 0o755) != nil ||
+		os.WriteFile(d.Join("frontier/1.log"), nil, 0o600) != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(d.Path()); err == nil || !d.Has("VERSION") {
@@ -173,7 +180,8 @@ func TestDamagedVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(path)
-		if !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "echo crawlnode-data 4 > "+filepath.Join(path, "VERSION")) {
+		if !errors.Is(err, ErrStorage) ||
+			!strings.Contains(err.Error(), "echo crawlnode-data 4 > "+filepath.Join(path, "VERSION")) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

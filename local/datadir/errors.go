@@ -31,8 +31,8 @@ func Class(class, err error) error { return &classError{class, err} }
 func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
 
-// Failed is the ErrStorage of err, with advice; doing names the failed action and its object. An ErrUsage, of a file that a
-// flag names, stays one.
+// Failed is the ErrStorage of err, with advice; doing names the failed action and its object. An
+// ErrUsage, of a file that a flag names, stays one.
 func Failed(doing string, err error) error {
 	if errors.Is(err, ErrUsage) {
 		return Usage(fmt.Errorf("%s: %w", doing, err))
@@ -62,12 +62,15 @@ func diskAdvice(err error) string {
 	case errors.Is(err, ErrStorage):
 		return ""
 	case errors.Is(err, syscall.EROFS):
-		return "this file system is read-only: check the system's log, make it writable, and run the same command again"
+		return "this file system is read-only: check the system's log, make it writable, " +
+			"and run the same command again"
 	case errors.Is(err, syscall.EIO):
-		return "the disk fails: check the system's log; move the data to a good disk and run the same command again; if the data is lost: crawlnode nodes forget"
+		return "the disk fails: check the system's log; move the data to a good disk and run the same " +
+			"command again; if the data is lost: crawlnode nodes forget"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "raise the limit of open files, such as by ulimit -n 4096, and run the same command again"
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENOENT):
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM),
+		errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENOENT):
 		return "give a --data-dir that this user may write to"
 	case errors.Is(err, syscall.EDQUOT):
 		return "free some space of this user's quota or have it raised, and run the same command again"
@@ -82,9 +85,12 @@ type LockedError struct{ path, pid string }
 
 func (e *LockedError) Error() string {
 	if e.pid == "" {
-		return fmt.Sprintf("the data directory %s is in use by another process: stop it, or give another --name or --data-dir", e.path)
+		return fmt.Sprintf("the data directory %s is in use by another process: stop it, "+
+			"or give another --name or --data-dir", e.path)
 	}
-	return fmt.Sprintf("the data directory %s is in use by process %s: stop it, or give another --name or --data-dir", e.path, e.pid)
+	return fmt.Sprintf(
+		"the data directory %s is in use by process %s: stop it, or give another --name or --data-dir",
+		e.path, e.pid)
 }
 
 // Path is the directory.

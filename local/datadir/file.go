@@ -56,7 +56,8 @@ func FreeBytes(path string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// FreeFiles is how many more files the volume that holds path may have; false: it has no limit, or does not tell.
+// FreeFiles is how many more files the volume that holds path may have; false: it has no limit, or
+// does not tell.
 func FreeFiles(path string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil || s.Files == 0 {

@@ -11,11 +11,13 @@ import (
 
 // Hold keeps nodes from using a data directory until release is called, and changes nothing in it.
 // Several processes may hold it. The error says what is wrong with the directory, or that a
-// process uses it, as a *LockedError. That it is no data directory is an ErrUsage: a wrong one was named.
+// process uses it, as a *LockedError. That it is no data directory is an ErrUsage: a wrong one was
+// named.
 func Hold(path string) (release func(), err error) {
 	if _, err := os.Stat(filepath.Join(path, "VERSION")); err != nil {
 		err = fmt.Errorf("read %s: this is not the data directory of a node: %w", path, err)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // nothing will be written, so Failed's advice would mislead
+		// nothing will be written, so Failed's advice would mislead
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, Usage(fmt.Errorf("%w; name a folder that crawlnode has made", err))
 		}
 		return nil, Class(ErrStorage, err)

@@ -21,8 +21,9 @@ func (d *Space) RoomToBegin() error {
 	return d.room(NewBytes)
 }
 
-// beginBytes is more than a new node stores at once: the first log of its frontier, whose blocks are set aside,
-// the reserve and small files. With less, it would be refused only after it had made them.
+// beginBytes is more than a new node stores at once: the first log of its frontier, whose blocks
+// are set aside, the reserve and small files. With less, it would be refused only after it had made
+// them.
 const beginBytes = 64 << 20
 
 // NewBytes is the free space that a node without data needs to begin.
@@ -38,7 +39,8 @@ func (d *Space) room(least int64) error {
 		if err != nil || free >= least {
 			continue // a volume that cannot be asked is not judged
 		}
-		return datadir.NoRoom(fmt.Errorf("only %d MiB are free at %s, and a new node needs %d MiB: free some space there, or give a --data-dir on another disk, and run the same command again",
+		return datadir.NoRoom(fmt.Errorf("only %d MiB are free at %s, and a new node needs %d MiB: "+
+			"free some space there, or give a --data-dir on another disk, and run the same command again",
 			free>>20, path, least>>20))
 	}
 	return nil

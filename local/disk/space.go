@@ -17,8 +17,9 @@ import (
 // much is free.
 const LowBytes = 128 << 20
 
-// LowFiles is the number of further files (inodes) below which a node does not fetch: the store under the frontier needs
-// some hundred while it compacts, and stops the node when it can make none. It goes on with twice as many.
+// LowFiles is the number of further files (inodes) below which a node does not fetch: the store
+// under the frontier needs some hundred while it compacts, and stops the node when it can make
+// none. It goes on with twice as many.
 const LowFiles = 512
 
 // Volume is a file system that the node writes to, at the last look.
@@ -34,9 +35,11 @@ type Volume struct {
 // Lacks says what is short of a volume that is low, for a sentence, and what ends that.
 func (v Volume) Lacks() (lack, until string) {
 	if v.Files != nil {
-		return fmt.Sprintf("there are inodes for only %d more files at %s (df -i)", *v.Files, v.Path), fmt.Sprintf("remove some files there; it goes on when %d can be made", 2*LowFiles)
+		return fmt.Sprintf("there are inodes for only %d more files at %s (df -i)", *v.Files, v.Path),
+			fmt.Sprintf("remove some files there; it goes on when %d can be made", 2*LowFiles)
 	}
-	return fmt.Sprintf("only %d MiB are free at %s", v.Free>>20, v.Path), fmt.Sprintf("free some space there; it goes on when %d MiB are free", 2*LowBytes>>20)
+	return fmt.Sprintf("only %d MiB are free at %s", v.Free>>20, v.Path), fmt.Sprintf(
+		"free some space there; it goes on when %d MiB are free", 2*LowBytes>>20)
 }
 
 // Space knows the free space of the volumes that a node writes to. NewSpace makes it.
@@ -110,7 +113,8 @@ func (d *Space) look(paths ...string) bool {
 	return d.low.Swap(low) != low
 }
 
-// few is how many more files the volume of the data directory may have, if that is too few; was: it has been.
+// few is how many more files the volume of the data directory may have, if that is too few; was: it
+// has been.
 func (d *Space) few(path string, was bool) (*int64, bool) {
 	if d.files == nil || path != d.dir.Path() { // an archive waits for inodes as for space
 		return nil, false
@@ -130,8 +134,8 @@ func (d *Space) freeAt(path string) (int64, error) {
 	return datadir.FreeBytes(path)
 }
 
-// Paths are those of the last look, one for each volume, the data directory first. It is called for every page, so
-// it costs next to nothing; what is mounted later is found by the next look.
+// Paths are those of the last look, one for each volume, the data directory first. It is called for
+// every page, so it costs next to nothing; what is mounted later is found by the next look.
 func (d *Space) Paths() []string {
 	if p := d.seen.Load(); p != nil {
 		return *p
@@ -190,8 +194,8 @@ func (d *Space) ArchiveFree() *int64 {
 // paths are those to watch.
 func (d *Space) paths() []string { return Volumes(d.dir.Path()) }
 
-// Volumes are what a node writes to: its data directory, and the folders of the archive and of the derived outputs
-// where another volume is mounted there, or a link leads to one.
+// Volumes are what a node writes to: its data directory, and the folders of the archive and of the
+// derived outputs where another volume is mounted there, or a link leads to one.
 func Volumes(dataDir string) []string {
 	paths := []string{dataDir}
 	for _, folder := range []string{"warc", "derived"} {

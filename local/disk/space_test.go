@@ -35,7 +35,8 @@ func TestSpace(t *testing.T) {
 	if *d.free(dir) >= 2*LowBytes && (!changed || len(short) > 0) {
 		t.Errorf("there is space and yet short: %+v", short)
 	}
-	if slices.ContainsFunc(short, func(v Volume) bool { return v.Path == "gone" || !v.Since.Equal(since) }) {
+	if slices.ContainsFunc(short,
+		func(v Volume) bool { return v.Path == "gone" || !v.Since.Equal(since) }) {
 		t.Errorf("short %+v", short)
 	}
 	if !datadir.SameVolume(dir, filepath.Join(dir, "missing")) || !datadir.SameVolume(dir, dir) {
@@ -43,8 +44,8 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// TestFewFiles: the volume of the data directory is low when few files can be made there, until twice as many can; that of
-// the archive is not, and one without a limit never.
+// TestFewFiles: the volume of the data directory is low when few files can be made there, until
+// twice as many can; that of the archive is not, and one without a limit never.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	dir, err := datadir.Open(t.TempDir())
@@ -56,7 +57,8 @@ func TestFewFiles(t *testing.T) {
 	for i, c := range []struct {
 		files        int64
 		limited, low bool
-	}{{LowFiles, true, false}, {LowFiles - 1, true, true}, {2*LowFiles - 1, true, true}, {2 * LowFiles, true, false}, {0, false, false}, {0, true, true}} {
+	}{{LowFiles, true, false}, {LowFiles - 1, true, true}, {2*LowFiles - 1, true, true},
+		{2 * LowFiles, true, false}, {0, false, false}, {0, true, true}} {
 		d.files = func(string) (int64, bool) { return c.files, c.limited }
 		d.look(dir.Path(), t.TempDir())
 		short := d.Short()
@@ -65,7 +67,8 @@ func TestFewFiles(t *testing.T) {
 		}
 		if c.low {
 			lack, until := short[0].Lacks()
-			if want := fmt.Sprintf("inodes for only %d more files at %s", c.files, dir.Path()); !strings.Contains(lack, want) || !strings.Contains(until, fmt.Sprint(2*LowFiles)) {
+			if want := fmt.Sprintf("inodes for only %d more files at %s", c.files,
+				dir.Path()); !strings.Contains(lack, want) || !strings.Contains(until, fmt.Sprint(2*LowFiles)) {
 				t.Errorf("look %d: %s: %s", i, lack, until)
 			}
 		}
@@ -73,7 +76,10 @@ func TestFewFiles(t *testing.T) {
 	if got := d.Paths(); len(got) != 2 || got[0] != dir.Path() {
 		t.Errorf("volumes %v", got)
 	}
-	if lack, until := (Volume{Path: "/data", Free: 90 << 20}).Lacks(); lack != "only 90 MiB are free at /data" || !strings.Contains(until, "256 MiB") {
+	if lack, until := (Volume{
+		Path: "/data",
+		Free: 90 << 20,
+	}).Lacks(); lack != "only 90 MiB are free at /data" || !strings.Contains(until, "256 MiB") {
 		t.Errorf("%s: %s", lack, until)
 	}
 }
@@ -91,7 +97,8 @@ func TestRoom(t *testing.T) {
 		begin, fresh bool
 	}{{LowBytes - 1, false, false}, {LowBytes, false, true}, {LowBytes + beginBytes, true, true}} {
 		d := NewSpace(dir, func(string) (int64, error) { return c.free, nil })
-		if begin, fresh := d.RoomToBegin(), d.RoomForNew(); (begin == nil) != c.begin || (fresh == nil) != c.fresh {
+		if begin, fresh := d.RoomToBegin(), d.RoomForNew(); (begin == nil) != c.begin ||
+			(fresh == nil) != c.fresh {
 			t.Errorf("%d bytes are free: %v, %v", c.free, begin, fresh)
 		}
 	}
@@ -133,7 +140,8 @@ func TestRetry(t *testing.T) {
 			t.Errorf("after %d tries: %v", tries, err)
 		}
 		broken := errors.New("input/output error")
-		if err := Retry(t.Context(), t.Context(), func() error { return broken }); !errors.Is(err, broken) {
+		if err := Retry(t.Context(), t.Context(), func() error { return broken }); !errors.Is(err,
+			broken) {
 			t.Errorf("another error: %v", err)
 		}
 		running, stop := context.WithTimeout(t.Context(), time.Minute)

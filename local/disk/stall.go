@@ -32,7 +32,9 @@ type Stall struct {
 
 // Text follows the node's name, or stands alone.
 func (s *Stall) Text() string {
-	return fmt.Sprintf("gets no answer from its disk since %s: %s waits, so it fetches nothing and renews no lease", s.Since.UTC().Format(time.TimeOnly), s.What)
+	return fmt.Sprintf(
+		"gets no answer from its disk since %s: %s waits, so it fetches nothing and renews no lease",
+		s.Since.UTC().Format(time.TimeOnly), s.What)
 }
 
 // Waiter is a part of the node that may wait for the disk.

@@ -15,11 +15,14 @@ func TestStalls(t *testing.T) {
 	for i, c := range []struct {
 		wait             time.Duration
 		changed, stalled bool
-	}{{0, false, false}, {stallAfter - 1, false, false}, {stallAfter, true, true}, {2 * stallAfter, false, true}, {0, true, false}} {
-		if changed := p.judge(now, c.wait, "the writer"); changed != c.changed || (p.Stalled() != nil) != c.stalled {
+	}{{0, false, false}, {stallAfter - 1, false, false}, {stallAfter, true, true},
+		{2 * stallAfter, false, true}, {0, true, false}} {
+		if changed := p.judge(now, c.wait, "the writer"); changed != c.changed ||
+			(p.Stalled() != nil) != c.stalled {
 			t.Errorf("step %d: changed %v, %+v", i, changed, p.Stalled())
 		}
-		if s := p.Stalled(); s != nil && (!s.Since.Equal(now.Add(-stallAfter)) || !strings.Contains(s.Text(), "the writer waits")) {
+		if s := p.Stalled(); s != nil &&
+			(!s.Since.Equal(now.Add(-stallAfter)) || !strings.Contains(s.Text(), "the writer waits")) {
 			t.Errorf("step %d: %+v: %s", i, s, s.Text())
 		}
 	}

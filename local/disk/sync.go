@@ -12,8 +12,8 @@ import (
 const syncEvery = time.Second
 
 // SyncLoop makes what was acknowledged durable against power loss, until ctx ends: archive and
-// derived outputs first, so that no page is done without its record and its lines. While the disk is full, what
-// was written waits in memory.
+// derived outputs first, so that no page is done without its record and its lines. While the disk
+// is full, what was written waits in memory.
 func SyncLoop(ctx context.Context, s *Space, outputs, frontier func() error) error {
 	tick := ticks.New(syncEvery)
 	defer tick.Stop()

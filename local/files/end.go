@@ -16,8 +16,9 @@ type Growing interface {
 	Truncate(size int64) error
 }
 
-// Append adds b to a file of that size. A partial write is cut off: at once, or before the next one where a full disk does not
-// allow even that. After an error that is not NoRoom the file is unusable.
+// Append adds b to a file of that size. A partial write is cut off: at once, or before the next one
+// where a full disk does not allow even that. After an error that is not NoRoom the file is
+// unusable.
 func (e *End) Append(f Growing, size int64, b []byte) error {
 	if err := e.Cut(f, size); err != nil {
 		return err
@@ -35,7 +36,8 @@ func (e *End) Append(f Growing, size int64, b []byte) error {
 	return err
 }
 
-// Cut cuts off what a failed write may have left behind size. It is for a file to which nothing is added any more.
+// Cut cuts off what a failed write may have left behind size. It is for a file to which nothing is
+// added any more.
 func (e *End) Cut(f Growing, size int64) error {
 	if !e.torn {
 		return nil

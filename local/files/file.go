@@ -12,7 +12,8 @@ type File interface {
 	Truncate(size int64) error
 }
 
-// Opener opens a File as os.OpenFile does, readable for its owner and group. A simulation puts its disk there.
+// Opener opens a File as os.OpenFile does, readable for its owner and group. A simulation puts its
+// disk there.
 type Opener func(path string, flag int) (File, error)
 
 // OpenFile is the Opener of real files.

@@ -17,7 +17,8 @@ const maxNameLen = 64 // bytes of a node's name inside a file name
 func Finish(dir, name string) error {
 	final := filepath.Join(dir, name)
 	if _, err := os.Lstat(final); err == nil {
-		return fmt.Errorf("%s already exists; move it away, so that %s can be renamed to it", final, name+OpenSuffix)
+		return fmt.Errorf("%s already exists; move it away, so that %s can be renamed to it", final,
+			name+OpenSuffix)
 	}
 	if err := os.Rename(final+OpenSuffix, final); err != nil {
 		return err
@@ -45,7 +46,8 @@ func SyncDir(dir string) error {
 // folder and is valid in any file system. It begins with no dot and has at most 64 bytes.
 func SafeName(s string) string {
 	clean := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' ||
+			r == '_' {
 			return r
 		}
 		return '_'

@@ -42,7 +42,8 @@ func TestFinish(t *testing.T) {
 func TestSafeName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"n1": "n1", "crawl_2.x-Y": "crawl_2.x-Y", "../../etc/passwd": "_.._etc_passwd", "..": "", ".n1": "n1", "": "",
+		"n1": "n1", "crawl_2.x-Y": "crawl_2.x-Y", "../../etc/passwd": "_.._etc_passwd", "..": "",
+		".n1": "n1", "": "",
 		"a b\x00c\nü": "a_b_c__", strings.Repeat("x", 200): strings.Repeat("x", maxNameLen),
 	} {
 		if got := SafeName(in); got != want {

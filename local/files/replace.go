@@ -93,7 +93,8 @@ func overwriteFile(f *os.File, content []byte, size int) error {
 	}
 	had := int(info.Size())
 	if had < size {
-		if _, err := f.WriteAt(bytes.Repeat([]byte{'\n'}, size-had), int64(had)); err != nil && had < len(content) {
+		if _, err := f.WriteAt(bytes.Repeat([]byte{'\n'}, size-had), int64(had)); err != nil &&
+			had < len(content) {
 			return err
 		} else if err == nil {
 			had = size

@@ -39,7 +39,8 @@ func TestReplaceNeedsNoSpace(t *testing.T) {
 		t.Fatal("the file was overwritten in place: a crash would tear it")
 	}
 	for i, text := range []string{"three", "four", "five"} {
-		if now := replace(text); !os.SameFile(now, []os.FileInfo{first, second}[i%2]) || now.Size() != leastBytes {
+		if now := replace(text); !os.SameFile(now, []os.FileInfo{first, second}[i%2]) ||
+			now.Size() != leastBytes {
 			t.Errorf("%s stands in a new file, or in one of %d bytes", text, now.Size())
 		}
 	}
@@ -55,16 +56,20 @@ func TestReplaceNeedsNoSpace(t *testing.T) {
 func TestReplaceAfterACrash(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(path string) error{
-		"the old one has two names":   func(path string) error { return os.Link(path, path+oldSuffix) },
-		"the old one has no name yet": func(path string) error { return os.Rename(path+spareSuffix, path+oldSuffix) },
+		"the old one has two names": func(path string) error { return os.Link(path, path+oldSuffix) },
+		"the old one has no name yet": func(path string) error {
+			return os.Rename(path+spareSuffix, path+oldSuffix)
+		},
 		"the spare one is the file": func(path string) error {
 			if err := os.Remove(path + spareSuffix); err != nil {
 				return err
 			}
 			return os.Link(path, path+spareSuffix)
 		},
-		"the spare one is torn": func(path string) error { return os.WriteFile(path+spareSuffix, []byte("to"), 0o600) },
-		"an older program's":    func(path string) error { return os.Truncate(path, 3) },
+		"the spare one is torn": func(path string) error {
+			return os.WriteFile(path+spareSuffix, []byte("to"), 0o600)
+		},
+		"an older program's": func(path string) error { return os.Truncate(path, 3) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

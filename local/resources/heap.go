@@ -35,7 +35,8 @@ type Collector struct {
 }
 
 // heapMetrics are what the collector reads; the fields of heap are in the same order.
-var heapMetrics = [...]string{"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes", "/gc/heap/allocs:bytes"}
+var heapMetrics = [...]string{"/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes",
+	"/memory/classes/heap/free:bytes", "/gc/heap/allocs:bytes"}
 
 // heap is one reading of heapMetrics, in bytes.
 type heap struct {
@@ -87,7 +88,8 @@ func NewCollector(memoryBytes int64) *Collector {
 }
 
 // Look adapts the percentage to the live heap of the last collection, and returns memory to the
-// system when the node is idle; busy: pages are being fetched, or soon. It is called once a second. A nil Collector does nothing.
+// system when the node is idle; busy: pages are being fetched, or soon. It is called once a second.
+// A nil Collector does nothing.
 func (c *Collector) Look(busy bool) {
 	if c == nil {
 		return

@@ -9,8 +9,16 @@ import (
 func TestCollectorBoundsGarbage(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
-	for live, want := range map[uint64]int{0: gcPercent, 10 * mib: gcPercent, 75 * mib: gcPercent, 100 * mib: 300, 150 * mib: 200,
-		300 * mib: 100, 600 * mib: 50, 4096 * mib: leastGCPercent} {
+	for live, want := range map[uint64]int{
+		0:          gcPercent,
+		10 * mib:   gcPercent,
+		75 * mib:   gcPercent,
+		100 * mib:  300,
+		150 * mib:  200,
+		300 * mib:  100,
+		600 * mib:  50,
+		4096 * mib: leastGCPercent,
+	} {
 		if got := gcPercentFor(live); got != want {
 			t.Errorf("with %d MiB alive the heap may grow by %d %%, want %d %%", live/mib, got, want)
 		}

@@ -12,14 +12,16 @@ import (
 const (
 	prSetTimerSlack = 29 // PR_SET_TIMERSLACK of prctl(2)
 	prGetTimerSlack = 30 // PR_GET_TIMERSLACK
-	// blocked is how many threads of a process are never idle: the runtime's own, that of signals, and the one that
-	// waits for the network. More goroutines than idle threads would start threads.
+	// blocked is how many threads of a process are never idle: the runtime's own, that of signals, and
+	// the one that waits for the network. More goroutines than idle threads would start threads.
 	blocked = 3
-	// maxThreads is enough for those that an idle process uses: the runtime takes the one that became idle last.
+	// maxThreads is enough for those that an idle process uses: the runtime takes the one that became
+	// idle last.
 	maxThreads = 8
 )
 
-// ordinarySlack is the slack that the process began with, in nanoseconds: the kernel's own is 50,000.
+// ordinarySlack is the slack that the process began with, in nanoseconds: the kernel's own is
+// 50,000.
 var ordinarySlack = sync.OnceValue(func() uintptr {
 	slack, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetTimerSlack, 0, 0)
 	if errno != 0 {
@@ -28,8 +30,9 @@ var ordinarySlack = sync.OnceValue(func() uintptr {
 	return slack
 })
 
-// setSlack sets how late the kernel may be with the timers of this process's threads, and of those that they start.
-// (syscall.AllThreadsSyscall would stop the world until a disk that does not answer has let go of its thread.)
+// setSlack sets how late the kernel may be with the timers of this process's threads, and of those
+// that they start. (syscall.AllThreadsSyscall would stop the world until a disk that does not
+// answer has let go of its thread.)
 func setSlack(loose bool) bool {
 	slack := ordinarySlack()
 	if loose {
@@ -42,8 +45,9 @@ func setSlack(loose bool) bool {
 	return setOfAll(tasks, slack) || setOfIdle(min(max(len(tasks)-blocked, 1), maxThreads), slack)
 }
 
-// setOfAll sets the slack of each thread from outside, which takes the capability CAP_SYS_NICE. It reaches the runtime's
-// own thread too, which a tenth of the processor time of an idle process is for.
+// setOfAll sets the slack of each thread from outside, which takes the capability CAP_SYS_NICE. It
+// reaches the runtime's own thread too, which a tenth of the processor time of an idle process is
+// for.
 func setOfAll(tasks []os.DirEntry, slack uintptr) bool {
 	value := strconv.AppendUint(nil, uint64(slack), 10)
 	for _, t := range tasks {
@@ -63,8 +67,9 @@ func setOfAll(tasks []os.DirEntry, slack uintptr) bool {
 	return true
 }
 
-// setOfIdle sets the slack of n threads that are idle. The call is for the thread that makes it, so it is made by n
-// goroutines, each of which keeps its thread until all have one. A thread in a system call is left out.
+// setOfIdle sets the slack of n threads that are idle. The call is for the thread that makes it, so
+// it is made by n goroutines, each of which keeps its thread until all have one. A thread in a
+// system call is left out.
 func setOfIdle(n int, slack uintptr) bool {
 	refused := make([]bool, n)
 	var meeting, over sync.WaitGroup

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Threads have the slack that is set, and give it back, with the right to set it from outside or without. Not parallel:
-// the slack is the process's.
+// Threads have the slack that is set, and give it back, with the right to set it from outside or
+// without. Not parallel: the slack is the process's.
 func TestSlackOfThreads(t *testing.T) {
 	before := ordinarySlack()
 	defer setSlack(false)

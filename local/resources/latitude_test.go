@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Timers are loose after some looks without work, exact with the first piece of work, and made exact twice more.
+// Timers are loose after some looks without work, exact with the first piece of work, and made
+// exact twice more.
 func TestLatitudeFollowsWork(t *testing.T) {
 	t.Parallel()
 	var sets []bool

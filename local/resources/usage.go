@@ -44,8 +44,8 @@ func parseProcStat(text string) (busy, all int64) {
 	return busy, all
 }
 
-// OpenFiles is how many files this process may open at a time; 0 where the system does not tell. The Go runtime
-// raises its limit to the hard one.
+// OpenFiles is how many files this process may open at a time; 0 where the system does not tell.
+// The Go runtime raises its limit to the hard one.
 func OpenFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

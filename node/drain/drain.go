@@ -89,7 +89,8 @@ func (d *Drainer) Leave(ctx context.Context) {
 	}
 	if d.o.Engine.Moves() == nil || !d.HasHeir() {
 		d.endVisits(ctx)
-		d.o.Log.Info("stopping with all data in place: no other member could take it over; the same command resumes")
+		d.o.Log.Info(
+			"stopping with all data in place: no other member could take it over; the same command resumes")
 		return
 	}
 	d.o.Log.Info("draining: partitions move to the other members", "timeout", d.o.Timeout)
@@ -98,7 +99,8 @@ func (d *Drainer) Leave(ctx context.Context) {
 		return
 	}
 	if err := d.o.Members.SetLeft(ctx); err != nil {
-		d.o.Log.Warn("the others have not confirmed the leave in time; they will see this node as failed", "error", err)
+		d.o.Log.Warn("the others have not confirmed the leave in time; they will see this node as failed",
+			"error", err)
 		return
 	}
 	d.o.Log.Info("left the cluster; everything was handed over")
@@ -119,7 +121,9 @@ func (d *Drainer) handOver(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			d.endVisits(context.WithoutCancel(ctx))
-			d.o.Log.Warn("not everything could be handed over, or copied elsewhere, in time; it stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
+			d.o.Log.Warn("not everything could be handed over, or copied elsewhere, in time; "+
+				"it stays here and this node stays a member: start it again, "+
+				"or wait longer with --drain-timeout",
 				"partitions_left", d.o.Engine.Moves().Held, "copies_left", d.copiesThatCount())
 			return false
 		case <-time.After(50 * time.Millisecond):

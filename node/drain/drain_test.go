@@ -24,7 +24,8 @@ func (e *openVisits) Open() int              { return e.open }
 // longer than the part of its time-out that is left for that.
 func TestEndVisitsEnds(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ drain, wait time.Duration }{{time.Second, 200 * time.Millisecond}, {8 * time.Second, 1600 * time.Millisecond}, {25 * time.Second, 3 * time.Second}} {
+	for _, c := range []struct{ drain, wait time.Duration }{{time.Second, 200 * time.Millisecond},
+		{8 * time.Second, 1600 * time.Millisecond}, {25 * time.Second, 3 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &openVisits{open: 1}
 			stop := make(chan struct{})
@@ -32,7 +33,8 @@ func TestEndVisitsEnds(t *testing.T) {
 			begun := time.Now()
 			d.endVisits(context.Background())
 			if took := time.Since(begun); took != c.wait || !e.stopped {
-				t.Errorf("of a drain of %v it took %v, want %v; visits are handed out: %v", c.drain, took, c.wait, !e.stopped)
+				t.Errorf("of a drain of %v it took %v, want %v; visits are handed out: %v", c.drain, took,
+					c.wait, !e.stopped)
 			}
 			e.open = 0
 			begun = time.Now()
@@ -57,7 +59,13 @@ func TestTogether(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &openVisits{open: 1}
-			d := New(Options{Timeout: 25 * time.Second, Engine: e, Stop: make(chan struct{}), Log: slog.New(slog.DiscardHandler)}) // no members: asking them panics
+			// no members: asking them panics
+			d := New(Options{
+				Timeout: 25 * time.Second,
+				Engine:  e,
+				Stop:    make(chan struct{}),
+				Log:     slog.New(slog.DiscardHandler),
+			})
 			d.Together()
 			left := make(chan time.Duration)
 			begun := time.Now()

@@ -42,8 +42,8 @@ func (e *Error) Error() string { return e.err.Error() }
 func (e *Error) Unwrap() error { return e.err }
 
 // Listen binds the node's addresses. The ports of the flags in given, which a person chose, stay:
-// one that is taken is an error. The others move up together to the next that are free; those of the
-// last start are tried first. Its error is an *Error, or one of the data directory.
+// one that is taken is an error. The others move up together to the next that are free; those of
+// the last start are tried first. Its error is an *Error, or one of the data directory.
 func Listen(c *config.Config, given []string, dir *datadir.Dir, network *Network) (*Bound, error) {
 	b, err := listenTriple(c, given, dir, network)
 	if err != nil {
@@ -60,7 +60,12 @@ type triple [3]string
 var flags = [3]string{"http", "gossip", "rpc"}
 
 // listenTriple is Listen without the doors.
-func listenTriple(c *config.Config, given []string, dir *datadir.Dir, network *Network) (*Bound, error) {
+func listenTriple(
+	c *config.Config,
+	given []string,
+	dir *datadir.Dir,
+	network *Network,
+) (*Bound, error) {
 	first := triple{c.HTTP, c.Gossip, c.RPC}
 	asked := c.HTTP + " " + c.Gossip + " " + c.RPC
 	var stays [3]bool
@@ -78,7 +83,12 @@ func listenTriple(c *config.Config, given []string, dir *datadir.Dir, network *N
 		at := first.shifted(i, stays)
 		b, err := tryTriple(at, network)
 		if err == nil {
-			return b, dir.SaveAddresses(datadir.Addresses{HTTP: b.HTTP.Addr().String(), Gossip: b.Gossip, RPC: b.RPC.Addr().String(), Asked: asked})
+			return b, dir.SaveAddresses(datadir.Addresses{
+				HTTP:   b.HTTP.Addr().String(),
+				Gossip: b.Gossip,
+				RPC:    b.RPC.Addr().String(),
+				Asked:  asked,
+			})
 		}
 		which := err.which
 		flag := "--" + flags[which] + " " + at[which]
@@ -86,11 +96,14 @@ func listenTriple(c *config.Config, given []string, dir *datadir.Dir, network *N
 			return nil, &Error{fmt.Errorf("listen on %s: %w: %s", flag, err, advice(err))}
 		}
 		if stays[which] {
-			return nil, &Error{fmt.Errorf("listen on %s: the port is in use%s: give another port, or leave --%s "+
-				"out: then a free one is taken", flag, holder(at, which), flags[which])}
+			return nil, &Error{fmt.Errorf(
+				"listen on %s: the port is in use%s: give another port, or leave --%s "+
+					"out: then a free one is taken", flag, holder(at, which), flags[which])}
 		}
 	}
-	return nil, &Error{fmt.Errorf("no free ports: --http %s, --gossip %s, --rpc %s and the %d triples above them are taken", c.HTTP, c.Gossip, c.RPC, portTries-1)}
+	return nil, &Error{fmt.Errorf(
+		"no free ports: --http %s, --gossip %s, --rpc %s and the %d triples above them are taken", c.HTTP,
+		c.Gossip, c.RPC, portTries-1)}
 }
 
 // keeps reports whether again, the addresses of the last start, has the ports that stay.

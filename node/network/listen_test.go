@@ -72,7 +72,8 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	http, gossip, rpc := port(t, b.HTTP.Addr().String()), port(t, b.Gossip), port(t, b.RPC.Addr().String())
+	http, gossip, rpc := port(t, b.HTTP.Addr().String()), port(t, b.Gossip), port(t,
+		b.RPC.Addr().String())
 	shift := http - port(t, c.HTTP)
 	if shift < 20 || shift%10 != 0 || gossip != http+1 || rpc != http+2 {
 		t.Errorf("asked for %s, %s, %s; got %d, %d, %d", c.HTTP, c.Gossip, c.RPC, http, gossip, rpc)
@@ -98,7 +99,8 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := dir.LoadAddresses(); !err || got.HTTP != b.HTTP.Addr().String() || got.HTTP == at(http) {
+	if got, err := dir.LoadAddresses(); !err || got.HTTP != b.HTTP.Addr().String() ||
+		got.HTTP == at(http) {
 		t.Errorf("after other flags: %+v", got)
 	}
 	b.HTTP.Close()
@@ -106,7 +108,8 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 
 	c.HTTP = "192.0.2.1:80" // no address of this machine
 	var bad *Error
-	if _, err := Listen(&c, nil, dir, nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "192.0.2.1") {
+	if _, err := Listen(&c, nil, dir, nil); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), "192.0.2.1") {
 		t.Errorf("a foreign address: %v", err)
 	}
 }
@@ -169,7 +172,8 @@ func TestAGivenPortStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := [3]string{b.HTTP.Addr().String(), b.Gossip, b.RPC.Addr().String()}[i]; got != taken.Addr().String() {
+		if got := [3]string{b.HTTP.Addr().String(), b.Gossip,
+			b.RPC.Addr().String()}[i]; got != taken.Addr().String() {
 			t.Errorf("--%s %s is bound at %s", flag, taken.Addr(), got)
 		}
 		b.HTTP.Close()
@@ -188,7 +192,8 @@ func TestOnePortTwice(t *testing.T) {
 	c, _ := tripleConfig(t)
 	c.HTTP, c.RPC = at(port(t, c.Gossip)), at(port(t, c.Gossip))
 	_, err = Listen(&c, []string{"http", "rpc", "gossip"}, dir, nil)
-	if err == nil || !strings.Contains(err.Error(), "--rpc") || !strings.Contains(err.Error(), "in use for --http") {
+	if err == nil || !strings.Contains(err.Error(), "--rpc") ||
+		!strings.Contains(err.Error(), "in use for --http") {
 		t.Errorf("--http and --rpc with one port: %v", err)
 	}
 }

@@ -1,4 +1,5 @@
-// Package orders carries operators' orders about nodes: drain one, stop one, stop all, and place one.
+// Package orders carries operators' orders about nodes: drain one, stop one, stop all, and place
+// one.
 //
 //	order    a node's partitions        when it is refused
 //	drain    move to other members      no other active member could take them over

@@ -117,14 +117,18 @@ func (s *Orders) StopAll(ctx context.Context) (crawl.StopReport, error) {
 	s.o.Log.Info("an operator stops all nodes", "members", len(others)+1)
 	visits, cancel := context.WithTimeout(ctx, visitsPatience)
 	defer cancel()
-	report := crawl.StopReport{Stopping: []crawl.NodeRef{{ID: s.o.Self, Name: s.o.Name}}, Unanswered: []string{}}
+	report := crawl.StopReport{
+		Stopping:   []crawl.NodeRef{{ID: s.o.Self, Name: s.o.Name}},
+		Unanswered: []string{},
+	}
 	ended := s.begin()
 	var told []crawl.NodeRef
 	for _, a := range fanout.Ask(others, func(m crawl.NodeRef) (struct{}, error) {
 		return struct{}{}, s.send(visits, m.ID, message{Stop: stopVisits})
 	}) {
 		if a.Err != nil {
-			s.o.Log.Warn("a member was not told to stop", "peer", a.Node.ID, "name", a.Node.Name, "error", a.Err)
+			s.o.Log.Warn("a member was not told to stop", "peer", a.Node.ID, "name", a.Node.Name, "error",
+				a.Err)
 			report.Unanswered = append(report.Unanswered, a.Node.Name)
 			continue
 		}
@@ -134,9 +138,12 @@ func (s *Orders) StopAll(ctx context.Context) (crawl.StopReport, error) {
 	case <-ended:
 	case <-visits.Done():
 	}
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience) // those that were told stop in any case
+	// those that were told stop in any case
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
-	fanout.Ask(told, func(m crawl.NodeRef) (struct{}, error) { return struct{}{}, s.send(end, m.ID, message{Stop: stopEnd}) })
+	fanout.Ask(told, func(m crawl.NodeRef) (struct{}, error) {
+		return struct{}{}, s.send(end, m.ID, message{Stop: stopEnd})
+	})
 	s.o.Ender.End()
 	report.Stopping = append(report.Stopping, told...)
 	slices.Sort(report.Unanswered)
@@ -162,7 +169,8 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 	case i < 0 && s.o.Knows(id) && m.Place != nil:
 		return fmt.Errorf("%w: it is no member now: start it with --weight and --zone", crawl.ErrRefused)
 	case i < 0 && s.o.Knows(id):
-		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over", crawl.ErrRefused)
+		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over",
+			crawl.ErrRefused)
 	case i < 0:
 		return fmt.Errorf("%w: crawlnode nodes list shows those that there are", crawl.ErrUnknownNode)
 	}
@@ -179,9 +187,12 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 		return fmt.Errorf("%w: %s", crawl.ErrRefused, status.Convert(err).Message())
 	}
 	if m.Place != nil {
-		return fmt.Errorf("%s does not answer; nodes list shows its weight and zone: start it with --weight and --zone, or say it again when it answers (%w)", others[i].Name, err)
+		return fmt.Errorf("%s does not answer; nodes list shows its weight and zone: "+
+			"start it with --weight and --zone, or say it again when it answers (%w)", others[i].Name, err)
 	}
-	return fmt.Errorf("%s does not answer: when it is dead, its partitions are taken over without a drain (%w)", others[i].Name, err)
+	return fmt.Errorf(
+		"%s does not answer: when it is dead, its partitions are taken over without a drain (%w)",
+		others[i].Name, err)
 }
 
 func (m message) String() string {
@@ -203,7 +214,8 @@ func (s *Orders) Serve(ctx context.Context, payload []byte) error {
 	switch {
 	case m.Drain:
 		if err := s.obeyDrain(); err != nil {
-			return status.Error(codes.FailedPrecondition, strings.TrimPrefix(err.Error(), crawl.ErrRefused.Error()+": "))
+			return status.Error(codes.FailedPrecondition,
+				strings.TrimPrefix(err.Error(), crawl.ErrRefused.Error()+": "))
 		}
 	case m.Place != nil:
 		switch err := s.obeyPlace(ctx, *m.Place); {
@@ -237,7 +249,8 @@ func (s *Orders) obeyDrain() error {
 		return nil
 	}
 	if !s.o.Ender.HasHeir() {
-		return fmt.Errorf("%w: no other active member could take %s's partitions over: add a node first, or stop it with crawlnode stop", crawl.ErrRefused, s.o.Name)
+		return fmt.Errorf("%w: no other active member could take %s's partitions over: "+
+			"add a node first, or stop it with crawlnode stop", crawl.ErrRefused, s.o.Name)
 	}
 	s.o.Log.Info("an operator asked this node to drain")
 	s.o.Begin()

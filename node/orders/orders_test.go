@@ -32,8 +32,19 @@ func newMembers(names ...crawl.NodeID) map[crawl.NodeID]*member {
 	all := map[crawl.NodeID]*member{}
 	for _, name := range names {
 		m := &member{all: all, heir: true, free: make(chan struct{})}
-		m.Orders = New(Options{Self: name, Name: string(name), Others: func() (refs []crawl.NodeRef, ok bool) { return m.others(name) }, Knows: func(id crawl.NodeID) bool { return id == "gone" },
-			Send: m.send, Ender: m, Begin: m.begin, Begun: func() bool { return slices.Contains(m.acts(), "begin") }, Place: m.place, NotReady: errors.New("not ready"), Log: slog.New(slog.DiscardHandler)})
+		m.Orders = New(Options{
+			Self:     name,
+			Name:     string(name),
+			Others:   func() (refs []crawl.NodeRef, ok bool) { return m.others(name) },
+			Knows:    func(id crawl.NodeID) bool { return id == "gone" },
+			Send:     m.send,
+			Ender:    m,
+			Begin:    m.begin,
+			Begun:    func() bool { return slices.Contains(m.acts(), "begin") },
+			Place:    m.place,
+			NotReady: errors.New("not ready"),
+			Log:      slog.New(slog.DiscardHandler),
+		})
 		all[name] = m
 	}
 	return all
@@ -98,33 +109,44 @@ func TestPlace(t *testing.T) {
 		all["silent"] = nil
 		a, ctx := all["a"], t.Context()
 		weight, zone, none := 4, "east", ""
-		for id, want := range map[crawl.NodeID]string{"a": "weight 4, zone east", "b": "weight 4, zone east"} {
-			if err := a.Place(ctx, id, crawl.PlaceChange{Weight: &weight, Zone: &zone}); err != nil || strings.Join(all[id].acts(), ", ") != want {
+		for id, want := range map[crawl.NodeID]string{
+			"a": "weight 4, zone east",
+			"b": "weight 4, zone east",
+		} {
+			if err := a.Place(ctx, id, crawl.PlaceChange{Weight: &weight, Zone: &zone}); err != nil ||
+				strings.Join(all[id].acts(), ", ") != want {
 				t.Errorf("%s: %v, %v", id, all[id].acts(), err)
 			}
 		}
-		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &none}); err != nil || all["b"].acts()[1] != "no zone" {
+		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &none}); err != nil ||
+			all["b"].acts()[1] != "no zone" {
 			t.Errorf("out of the zone: %v, %v", all["b"].acts(), err)
 		}
 		heavy, full := 17, "full"
 		if err := a.Place(ctx, "b", crawl.PlaceChange{Weight: &heavy}); !errors.Is(err, crawl.ErrPlace) {
 			t.Errorf("too heavy: %v", err)
 		}
-		if err := a.Serve(ctx, []byte(`{"place":{"weight":17}}`)); status.Code(err) != codes.InvalidArgument {
+		if err := a.Serve(ctx, []byte(`{"place":{"weight":17}}`)); status.Code(err) !=
+			codes.InvalidArgument {
 			t.Errorf("too heavy, from another release: %v", err)
 		}
-		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &full}); err == nil || errors.Is(err, crawl.ErrRefused) {
+		if err := a.Place(ctx, "b", crawl.PlaceChange{Zone: &full}); err == nil ||
+			errors.Is(err, crawl.ErrRefused) {
 			t.Errorf("a member that cannot store it: %v", err)
 		}
-		if err := a.Place(ctx, "nobody", crawl.PlaceChange{Weight: &weight}); !errors.Is(err, crawl.ErrUnknownNode) {
+		if err := a.Place(ctx, "nobody", crawl.PlaceChange{Weight: &weight}); !errors.Is(err,
+			crawl.ErrUnknownNode) {
 			t.Errorf("an unknown node: %v", err)
 		}
-		if err := a.Place(ctx, "gone", crawl.PlaceChange{Weight: &weight}); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no member now") {
+		if err := a.Place(ctx, "gone", crawl.PlaceChange{
+			Weight: &weight,
+		}); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no member now") {
 			t.Errorf("a node that is no member: %v", err)
 		}
 		limited, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if err := a.Place(limited, "silent", crawl.PlaceChange{Weight: &weight}); err == nil || !strings.Contains(err.Error(), "silent does not answer; nodes list shows its weight and zone") {
+		if err := a.Place(limited, "silent", crawl.PlaceChange{Weight: &weight}); err == nil ||
+			!strings.Contains(err.Error(), "silent does not answer; nodes list shows its weight and zone") {
 			t.Errorf("a silent node: %v", err)
 		}
 	})
@@ -138,7 +160,8 @@ func TestStopAll(t *testing.T) {
 		all["b"].visits, all["a"].visits = 2*time.Second, time.Second
 		begun := time.Now()
 		report, err := all["a"].StopAll(t.Context())
-		if err != nil || len(report.Stopping) != 3 || report.Stopping[0].ID != "a" || len(report.Unanswered) != 0 {
+		if err != nil || len(report.Stopping) != 3 || report.Stopping[0].ID != "a" ||
+			len(report.Unanswered) != 0 {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		if took := time.Since(begun); took != 2*time.Second {
@@ -178,7 +201,9 @@ func TestOrders(t *testing.T) {
 	all := newMembers("a", "b")
 	a, ctx := all["a"], t.Context()
 	all["b"].heir = false
-	if err := a.Drain(ctx, "b"); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no other active member") || strings.Count(err.Error(), "refused") != 1 {
+	if err := a.Drain(ctx, "b"); !errors.Is(err, crawl.ErrRefused) ||
+		!strings.Contains(err.Error(), "no other active member") ||
+		strings.Count(err.Error(), "refused") != 1 {
 		t.Errorf("a drain without an heir: %v", err)
 	}
 	if err := a.Stop(ctx, "b"); err != nil || !slices.Equal(all["b"].acts()[:1], []string{"begin"}) {

@@ -10,16 +10,17 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Sampler says which URLs are traced, and names their traces. It is immutable, and safe for concurrent use.
+// Sampler says which URLs are traced, and names their traces. It is immutable, and safe for
+// concurrent use.
 type Sampler struct {
 	seed  uint64
 	below uint64 // traced when the hash is below
 	match []func(urlnorm.URL) bool
 }
 
-// NewSampler makes the sampler of a cluster. share is the part of URLs that is traced, 0 to 1; a URL that match
-// accepts is always traced. Samplers with the same cluster name agree on all names of traces, and the sample
-// of a larger share contains that of a smaller one.
+// NewSampler makes the sampler of a cluster. share is the part of URLs that is traced, 0 to 1; a
+// URL that match accepts is always traced. Samplers with the same cluster name agree on all names
+// of traces, and the sample of a larger share contains that of a smaller one.
 func NewSampler(cluster string, share float64, match []func(urlnorm.URL) bool) *Sampler {
 	s := &Sampler{seed: xxh3.HashString(cluster), match: match}
 	switch {

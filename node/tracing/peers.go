@@ -20,7 +20,11 @@ type peers struct {
 	tracer *Tracer
 }
 
-func (p peers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.Link) ([]peer.Verdict, error) {
+func (p peers) Forward(
+	ctx context.Context,
+	to crawl.NodeID,
+	batch []*peer.Link,
+) ([]peer.Verdict, error) {
 	from := time.Now()
 	verdicts, err := p.Peers.Forward(ctx, to, batch)
 	now := time.Now()
@@ -33,7 +37,8 @@ func (p peers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.Link)
 		if err == nil && i < len(verdicts) {
 			answer = strings.ToLower(strings.TrimPrefix(verdicts[i].String(), "VERDICT_"))
 		}
-		p.tracer.span(id, root(id), "forward", from, now, attribute.String("to", string(to)), attribute.String("verdict", answer))
+		p.tracer.span(id, root(id), "forward", from, now, attribute.String("to", string(to)),
+			attribute.String("verdict", answer))
 	}
 	return verdicts, err
 }

@@ -20,7 +20,8 @@ import (
 
 // Options say where traces go and of which URLs they are.
 type Options struct {
-	// Endpoint is the collector's OTLP/gRPC address: http://HOST:PORT without TLS, or https://HOST:PORT (config.Traces).
+	// Endpoint is the collector's OTLP/gRPC address: http://HOST:PORT without TLS, or
+	// https://HOST:PORT (config.Traces).
 	Endpoint string
 	Share    float64  // the part of URLs that is traced, 0 to 1
 	Match    []string // patterns of package scope: URLs that are always traced
@@ -48,8 +49,8 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// New makes a tracer. It connects in the background: a collector that is away costs spans, and nothing else. An
-// error is a bad option.
+// New makes a tracer. It connects in the background: a collector that is away costs spans, and
+// nothing else. An error is a bad option.
 func New(o Options) (*Tracer, error) {
 	match, err := compile(o.Match)
 	if err != nil {
@@ -57,17 +58,25 @@ func New(o Options) (*Tracer, error) {
 	}
 	exporter := o.Exporter
 	if exporter == nil {
-		if exporter, err = otlptracegrpc.New(context.Background(), otlptracegrpc.WithEndpointURL(o.Endpoint)); err != nil {
+		if exporter, err = otlptracegrpc.New(context.Background(),
+			otlptracegrpc.WithEndpointURL(o.Endpoint)); err != nil {
 			return nil, fmt.Errorf("traces to %s: %w", o.Endpoint, err)
 		}
 	}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), // the Sampler has decided
 		sdktrace.WithIDGenerator(generator{}),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "crawlnode"), attribute.String("service.namespace", o.Cluster),
-			attribute.String("service.instance.id", o.Node), attribute.String("service.version", o.Version))),
-		sdktrace.WithBatcher(quiet{exporter, o.Log}, sdktrace.WithMaxQueueSize(maxWaiting), sdktrace.WithMaxExportBatchSize(maxWaiting/8), sdktrace.WithBatchTimeout(sendEvery)))
-	return &Tracer{sampler: NewSampler(o.Cluster, o.Share, match), provider: provider, tracer: provider.Tracer("crawlnode")}, nil
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "crawlnode"),
+			attribute.String("service.namespace", o.Cluster),
+			attribute.String("service.instance.id", o.Node),
+			attribute.String("service.version", o.Version))),
+		sdktrace.WithBatcher(quiet{exporter, o.Log}, sdktrace.WithMaxQueueSize(maxWaiting),
+			sdktrace.WithMaxExportBatchSize(maxWaiting/8), sdktrace.WithBatchTimeout(sendEvery)))
+	return &Tracer{
+		sampler:  NewSampler(o.Cluster, o.Share, match),
+		provider: provider,
+		tracer:   provider.Tracer("crawlnode"),
+	}, nil
 }
 
 func compile(patterns []string) (match []func(urlnorm.URL) bool, err error) {
@@ -92,26 +101,40 @@ func (t *Tracer) Close() error {
 }
 
 // span makes a span that has ended: a child of a parent in a trace.
-func (t *Tracer) span(id trace.TraceID, parent trace.SpanID, name string, from, to time.Time, attrs ...attribute.KeyValue) {
-	ctx := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: parent, TraceFlags: trace.FlagsSampled, Remote: true}))
+func (t *Tracer) span(
+	id trace.TraceID,
+	parent trace.SpanID,
+	name string,
+	from, to time.Time,
+	attrs ...attribute.KeyValue,
+) {
+	ctx := trace.ContextWithSpanContext(context.Background(),
+		trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: id, SpanID: parent, TraceFlags: trace.FlagsSampled, Remote: true}))
 	t.end(ctx, name, from, to, attrs)
 }
 
 // rootSpan makes the root of a trace.
 func (t *Tracer) rootSpan(id trace.TraceID, from, to time.Time, attrs ...attribute.KeyValue) {
-	t.end(context.WithValue(context.Background(), given{}, given{id, root(id)}), "crawl", from, to, attrs)
+	t.end(context.WithValue(context.Background(), given{}, given{id, root(id)}), "crawl", from, to,
+		attrs)
 }
 
 // open begins a span whose children have to name it: a child of the root.
 func (t *Tracer) open(id trace.TraceID, name string, from time.Time) trace.Span {
-	ctx := trace.ContextWithSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: root(id), TraceFlags: trace.FlagsSampled, Remote: true}))
+	ctx := trace.ContextWithSpanContext(context.Background(),
+		trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: id, SpanID: root(id), TraceFlags: trace.FlagsSampled, Remote: true}))
 	_, s := t.tracer.Start(ctx, name, trace.WithTimestamp(from))
 	return s
 }
 
-func (t *Tracer) end(ctx context.Context, name string, from, to time.Time, attrs []attribute.KeyValue) {
+func (t *Tracer) end(
+	ctx context.Context,
+	name string,
+	from, to time.Time,
+	attrs []attribute.KeyValue,
+) {
 	_, s := t.tracer.Start(ctx, name, trace.WithTimestamp(from), trace.WithAttributes(attrs...))
 	s.End(trace.WithTimestamp(to))
 }
@@ -139,7 +162,8 @@ func (generator) NewSpanID(context.Context, trace.TraceID) (id trace.SpanID) {
 	return id
 }
 
-// quiet logs at level debug that spans could not be sent: the SDK would write to the standard error.
+// quiet logs at level debug that spans could not be sent: the SDK would write to the standard
+// error.
 type quiet struct {
 	sdktrace.SpanExporter
 	log *slog.Logger

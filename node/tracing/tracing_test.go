@@ -31,13 +31,16 @@ func parse(t *testing.T, text string) urlnorm.URL {
 	return u
 }
 
-// TestSampler draws a share of the URLs, the same on all nodes of a cluster; a larger share contains a smaller one.
+// TestSampler draws a share of the URLs, the same on all nodes of a cluster; a larger share
+// contains a smaller one.
 func TestSampler(t *testing.T) {
 	t.Parallel()
 	const urls = 20_000
-	little, much, other := NewSampler("a", 0.01, nil), NewSampler("a", 0.1, nil), NewSampler("b", 0.1, nil)
+	little, much, other := NewSampler("a", 0.01, nil), NewSampler("a", 0.1, nil),
+		NewSampler("b", 0.1, nil)
 	all, none := NewSampler("a", 1, nil), NewSampler("a", 0, nil)
-	matching := NewSampler("a", 0, []func(urlnorm.URL) bool{func(u urlnorm.URL) bool { return u.Host() == "h7.test" }})
+	matching := NewSampler("a", 0,
+		[]func(urlnorm.URL) bool{func(u urlnorm.URL) bool { return u.Host() == "h7.test" }})
 	var few, many, elsewhere int
 	ids := map[trace.TraceID]bool{}
 	for i := range urls {
@@ -125,7 +128,13 @@ func TestTree(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewInMemoryExporter()
 	node := func(name string) *Tracer {
-		tr, err := New(Options{Share: 1, Cluster: "c", Node: name, Log: slog.New(slog.DiscardHandler), Exporter: keep{spans}})
+		tr, err := New(Options{
+			Share:    1,
+			Cluster:  "c",
+			Node:     name,
+			Log:      slog.New(slog.DiscardHandler),
+			Exporter: keep{spans},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,15 +145,24 @@ func TestTree(t *testing.T) {
 	ctx := t.Context()
 
 	// On the first node a page with the link is completed, and the link is sent.
-	parts := &fakeParts{visits: []crawl.Visit{{Lease: crawl.Lease{Host: "b.test", Item: crawl.Item{URL: page}}}}}
+	parts := &fakeParts{
+		visits: []crawl.Visit{{Lease: crawl.Lease{Host: "b.test", Item: crawl.Item{URL: page}}}},
+	}
 	v1 := NewVisits(first)
-	runVisit(t, v1, parts, crawl.Outcome{Kind: crawl.Fetched, Status: 200, Took: time.Millisecond, FetchedAt: time.Now(), Targets: []crawl.Target{{URL: u, Depth: 1}}})
+	runVisit(t, v1, parts, crawl.Outcome{
+		Kind:      crawl.Fetched,
+		Status:    200,
+		Took:      time.Millisecond,
+		FetchedAt: time.Now(),
+		Targets:   []crawl.Target{{URL: u, Depth: 1}},
+	})
 	if _, err := first.Peers(parts).Forward(ctx, "id2", []*peer.Link{{Url: u.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	// The second one admits it, is sent away by robots.txt once, and fetches it.
 	v2 := NewVisits(second)
-	if _, err := v2.Store(fakeStore{parts}).Add(ctx, []crawl.Routed{{Target: crawl.Target{URL: u}}, {Target: crawl.Target{URL: page}}}); err != nil {
+	if _, err := v2.Store(fakeStore{parts}).Add(ctx, []crawl.Routed{{Target: crawl.Target{URL: u}},
+		{Target: crawl.Target{URL: page}}}); err != nil {
 		t.Fatal(err)
 	}
 	item := crawl.Visit{Lease: crawl.Lease{Host: "a.test", Item: crawl.Item{URL: u}}}
@@ -152,8 +170,10 @@ func TestTree(t *testing.T) {
 	again.Item.Revisit = true
 	parts.visits = []crawl.Visit{item, item, again}
 	runVisit(t, v2, parts, crawl.Outcome{Kind: crawl.RobotsFetched})
-	runVisit(t, v2, parts, crawl.Outcome{Kind: crawl.Fetched, Status: 200, Took: time.Millisecond, FetchedAt: time.Now()})
-	runVisit(t, v2, parts, crawl.Outcome{Kind: crawl.Fetched, Status: 304, Took: time.Millisecond, FetchedAt: time.Now()})
+	runVisit(t, v2, parts,
+		crawl.Outcome{Kind: crawl.Fetched, Status: 200, Took: time.Millisecond, FetchedAt: time.Now()})
+	runVisit(t, v2, parts,
+		crawl.Outcome{Kind: crawl.Fetched, Status: 304, Took: time.Millisecond, FetchedAt: time.Now()})
 	if len(v1.open)+len(v2.open) > 0 {
 		t.Errorf("visits are left open: %v, %v", v1.open, v2.open)
 	}
@@ -180,7 +200,16 @@ func TestTree(t *testing.T) {
 		}
 		got[parent+"/"+s.Name]++
 	}
-	want := map[string]int{"/crawl": 1, "crawl/found": 1, "crawl/forward": 1, "crawl/admit": 1, "crawl/visit": 3, "visit/archive": 3, "visit/store": 3, "visit/fetch": 2}
+	want := map[string]int{
+		"/crawl":        1,
+		"crawl/found":   1,
+		"crawl/forward": 1,
+		"crawl/admit":   1,
+		"crawl/visit":   3,
+		"visit/archive": 3,
+		"visit/store":   3,
+		"visit/fetch":   2,
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("spans %v, want %v", got, want)
 	}
@@ -248,10 +277,16 @@ func BenchmarkSampler(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is what traces cost a page with 40 links at the default sample, in processor time: "cpu-ns/op" is to be compared with that of
-// a page, some hundred microseconds (docs/performance.md).
+// BenchmarkPage is what traces cost a page with 40 links at the default sample, in processor time:
+// "cpu-ns/op" is to be compared with that of a page, some hundred microseconds
+// (docs/performance.md).
 func BenchmarkPage(b *testing.B) {
-	tr, err := New(Options{Share: 0.001, Cluster: "c", Log: slog.New(slog.DiscardHandler), Exporter: tracetest.NewNoopExporter()})
+	tr, err := New(Options{
+		Share:    0.001,
+		Cluster:  "c",
+		Log:      slog.New(slog.DiscardHandler),
+		Exporter: tracetest.NewNoopExporter(),
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -259,11 +294,14 @@ func BenchmarkPage(b *testing.B) {
 	var pages []crawl.Visit
 	var links []crawl.Target
 	for i := range 4000 { // a few of them are in the sample
-		u, err := urlnorm.ParseStored(fmt.Sprintf("http://docs.example.org/guide/chapter-7/section-%d.html", i))
+		u, err := urlnorm.ParseStored(
+			fmt.Sprintf("http://docs.example.org/guide/chapter-7/section-%d.html", i))
 		if err != nil {
 			b.Fatal(err)
 		}
-		pages, links = append(pages, crawl.Visit{Lease: crawl.Lease{Host: "docs.example.org", Item: crawl.Item{URL: u}}}), append(links, crawl.Target{URL: u, Depth: 1})
+		pages, links = append(pages, crawl.Visit{
+			Lease: crawl.Lease{Host: "docs.example.org", Item: crawl.Item{URL: u}},
+		}), append(links, crawl.Target{URL: u, Depth: 1})
 	}
 	for _, bare := range []bool{true, false} {
 		var from pipeline.Source = parts
@@ -279,7 +317,13 @@ func BenchmarkPage(b *testing.B) {
 				next, _ := from.Next(b.Context())
 				_, _ = into.Put(b.Context(), crawl.Capture{URL: next.Item.URL})
 				at := i * 40 % len(links)
-				_ = end.Complete(b.Context(), next, crawl.Outcome{Kind: crawl.Fetched, Status: 200, Took: time.Millisecond, FetchedAt: time.Now(), Targets: links[at : at+40]})
+				_ = end.Complete(b.Context(), next, crawl.Outcome{
+					Kind:      crawl.Fetched,
+					Status:    200,
+					Took:      time.Millisecond,
+					FetchedAt: time.Now(),
+					Targets:   links[at : at+40],
+				})
 			}
 			b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
 		})

@@ -14,15 +14,16 @@ import (
 	"crawlnode/pipeline"
 )
 
-// Visits follows the visits of one node. Its Source, Archive, Sink and Store decorate those of the pipeline and
-// of the links, and know the same visits.
+// Visits follows the visits of one node. Its Source, Archive, Sink and Store decorate those of the
+// pipeline and of the links, and know the same visits.
 type Visits struct {
 	tracer *Tracer
 	mu     sync.Mutex // guards open
 	open   map[string]visit
 }
 
-// visit is a traced visit that is under way. There is one of a URL at a time, because there is one of its host.
+// visit is a traced visit that is under way. There is one of a URL at a time, because there is one
+// of its host.
 type visit struct {
 	trace trace.TraceID
 	span  trace.Span
@@ -59,7 +60,8 @@ func (s source) Next(ctx context.Context) (crawl.Visit, error) {
 	}
 	now := time.Now()
 	span := s.visits.tracer.open(id, "visit", now)
-	span.SetAttributes(attribute.Int("crawl.attempts", next.Item.Attempts), attribute.Bool("crawl.revisit", next.Item.Revisit))
+	span.SetAttributes(attribute.Int("crawl.attempts", next.Item.Attempts),
+		attribute.Bool("crawl.revisit", next.Item.Revisit))
 	s.visits.mu.Lock()
 	defer s.visits.mu.Unlock()
 	s.visits.open[next.Item.URL.String()] = visit{id, span, now}
@@ -78,7 +80,8 @@ func (a archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, er
 	from := time.Now()
 	ref, err := a.Archive.Put(ctx, c)
 	if open, ok := a.visits.of(c.URL.String()); ok {
-		a.visits.tracer.span(open.trace, open.span.SpanContext().SpanID(), "archive", from, time.Now(), attribute.String("archive.file", ref.File), attribute.Int64("archive.offset", ref.Offset))
+		a.visits.tracer.span(open.trace, open.span.SpanContext().SpanID(), "archive", from, time.Now(),
+			attribute.String("archive.file", ref.File), attribute.Int64("archive.offset", ref.Offset))
 	}
 	return ref, err
 }
@@ -97,7 +100,8 @@ func (s store) Add(ctx context.Context, targets []crawl.Routed) ([]frontier.Admi
 	admissions, err := s.Store.Add(ctx, targets)
 	for i, a := range admissions {
 		if id, ok := s.visits.tracer.sampler.Trace(targets[i].Target.URL); ok {
-			s.visits.tracer.span(id, root(id), "admit", from, time.Now(), attribute.String("admission", admissionText(a)))
+			s.visits.tracer.span(id, root(id), "admit", from, time.Now(),
+				attribute.String("admission", admissionText(a)))
 		}
 	}
 	return admissions, err
@@ -107,7 +111,8 @@ func (s store) Complete(ctx context.Context, c frontier.Completion) error {
 	from := time.Now()
 	err := s.Store.Complete(ctx, c)
 	if open, ok := s.visits.of(c.Lease.Item.URL.String()); ok {
-		s.visits.tracer.span(open.trace, open.span.SpanContext().SpanID(), "store", from, time.Now(), attribute.Int("links.own", len(c.Own)), attribute.Int("links.outbox", len(c.Outbox)))
+		s.visits.tracer.span(open.trace, open.span.SpanContext().SpanID(), "store", from, time.Now(),
+			attribute.Int("links.own", len(c.Own)), attribute.Int("links.outbox", len(c.Outbox)))
 	}
 	return err
 }
@@ -136,7 +141,8 @@ func (s sink) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) erro
 	t, now := s.visits.tracer, time.Now()
 	for i := range o.Targets {
 		if id, ok := t.sampler.Trace(o.Targets[i].URL); ok {
-			t.span(id, root(id), "found", now, now, attribute.String("page.url", v.Item.URL.String()), attribute.Int("crawl.depth", o.Targets[i].Depth))
+			t.span(id, root(id), "found", now, now, attribute.String("page.url", v.Item.URL.String()),
+				attribute.Int("crawl.depth", o.Targets[i].Depth))
 		}
 	}
 	err := s.Sink.Complete(ctx, v, o)
@@ -156,7 +162,9 @@ func (v *Visits) ended(of *crawl.Visit, o *crawl.Outcome) {
 	}
 	now := time.Now()
 	if o.Took > 0 {
-		v.tracer.span(open.trace, open.span.SpanContext().SpanID(), "fetch", o.FetchedAt, o.FetchedAt.Add(o.Took), attribute.Int("http.response.status_code", o.Status), attribute.Int64("http.response.body.size", o.Bytes))
+		v.tracer.span(open.trace, open.span.SpanContext().SpanID(), "fetch", o.FetchedAt,
+			o.FetchedAt.Add(o.Took), attribute.Int("http.response.status_code", o.Status),
+			attribute.Int64("http.response.body.size", o.Bytes))
 	}
 	open.span.SetAttributes(attribute.String("kind", o.Kind.String()))
 	if o.Reason != "" {
@@ -164,12 +172,13 @@ func (v *Visits) ended(of *crawl.Visit, o *crawl.Outcome) {
 	}
 	open.span.End(trace.WithTimestamp(now))
 	if first := of.Item.Attempts == 0 && !of.Item.Revisit; first && endsFirst(o.Kind) {
-		v.tracer.rootSpan(open.trace, open.began, now, attribute.String("url.full", url), attribute.String("server.address", string(of.Host)))
+		v.tracer.rootSpan(open.trace, open.began, now, attribute.String("url.full", url),
+			attribute.String("server.address", string(of.Host)))
 	}
 }
 
-// endsFirst reports whether a visit counts: one that was taken back, or spent on robots.txt, comes again with as
-// many attempts.
+// endsFirst reports whether a visit counts: one that was taken back, or spent on robots.txt, comes
+// again with as many attempts.
 func endsFirst(k crawl.Kind) bool {
 	switch k {
 	case crawl.Aborted, crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed:

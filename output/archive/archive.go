@@ -35,12 +35,13 @@ type Options struct {
 	// Info, when set, describes how the crawl is run. It is called whenever a file is started, so
 	// that the file names the settings of that moment. It must not block or call the Archive.
 	Info func() Info
-	// NoIndex disables the indexes. To create them later, delete the empty files; the next Open rebuilds them.
+	// NoIndex disables the indexes. To create them later, delete the empty files; the next Open
+	// rebuilds them.
 	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
-	// Gather is how many bytes of records may wait in memory for Flush, Sync or more records, so that they share a write. 0: each
-	// Put and PutFailure writes.
+	// Gather is how many bytes of records may wait in memory for Flush, Sync or more records, so that
+	// they share a write. 0: each Put and PutFailure writes.
 	Gather int
 	// Encoders bounds the captures that are compressed or written at once; each needs some 1.2 MB,
 	// with Zstd about 3. Default: one per processor.
@@ -128,7 +129,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	a := &Archive{
 		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders),
-		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1), sortSlots: make(chan struct{}, maxSorts),
+		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1),
+		sortSlots: make(chan struct{}, maxSorts),
 	}
 	a.encoders.New = func() any { return newEncoder(o.Rand, o.Compression) }
 	if err := a.repairAll(); err != nil {
@@ -144,9 +146,9 @@ func Open(dir string, o Options) (*Archive, error) {
 }
 
 // Put appends a capture and returns the position of its response record. It reads the capture's
-// slices until it returns. The record survives a crash of the process at once, with Gather after the
-// next Flush, and a crash of the machine after the next Sync. An error is that of ctx or of a full disk (files.NoRoom), which change
-// nothing, or it is final.
+// slices until it returns. The record survives a crash of the process at once, with Gather after
+// the next Flush, and a crash of the machine after the next Sync. An error is that of ctx or of a
+// full disk (files.NoRoom), which change nothing, or it is final.
 func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
 	if err := a.failure(); err != nil {
 		return crawl.ArchiveRef{}, err
@@ -167,7 +169,10 @@ func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, e
 
 // encode compresses a capture and appends it. The caller holds a slot. flush says that many index
 // lines wait.
-func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+func (a *Archive) encode(
+	ctx context.Context,
+	c *crawl.Capture,
+) (ref crawl.ArchiveRef, flush bool, err error) {
 	e := a.encoders.Get().(*encoder)
 	defer a.recycle(e)
 	if err := e.capture(c); err != nil {
@@ -185,7 +190,11 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 }
 
 // append writes the encoded capture. flush says that many index lines wait.
-func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+func (a *Archive) append(
+	ctx context.Context,
+	e *encoder,
+	c *crawl.Capture,
+) (ref crawl.ArchiveRef, flush bool, err error) {
 	if err := a.room(ctx, len(e.out)); err != nil {
 		return ref, false, err
 	}
@@ -193,7 +202,13 @@ func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref
 	if err := a.write(e.out); err != nil {
 		return ref, false, err
 	}
-	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: a.file.size - int64(len(e.out)), Length: int64(e.responseLen), Record: e.responseID}
+	ref = crawl.ArchiveRef{
+		Node:   a.opts.Node,
+		File:   a.file.name,
+		Offset: a.file.size - int64(len(e.out)),
+		Length: int64(e.responseLen),
+		Record: e.responseID,
+	}
 	if !a.opts.NoIndex {
 		a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
 	}
@@ -369,7 +384,8 @@ func (a *Archive) close() error {
 	}
 	err := a.finish()
 	if isFull(err) {
-		a.file.abandon() // as above: index lines are missing, which the repair adds, and records that no Flush has written
+		// as above: index lines are missing, which the repair adds, and records that no Flush has written
+		a.file.abandon()
 	}
 	return err
 }
@@ -377,7 +393,8 @@ func (a *Archive) close() error {
 // Stats returns the counters.
 func (a *Archive) Stats() Stats {
 	return Stats{
-		Files: a.files.Load(), Bytes: a.bytes.Load(), IndexBytes: a.indexBytes.Load(), Written: a.written.Load(),
+		Files: a.files.Load(), Bytes: a.bytes.Load(), IndexBytes: a.indexBytes.Load(),
+		Written: a.written.Load(),
 		Records: a.records.Load(), ContentDuplicates: a.duplicates.Load(),
 	}
 }

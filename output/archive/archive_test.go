@@ -180,7 +180,9 @@ func TestIndexNamesOnlyWhatIsSynced(t *testing.T) {
 	if err := a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf(`test,a)/ 20261121101112 {"url":"http://a.test/","mime":"text/html","status":"200","digest":"%s","filename":"%s","offset":"%d","length":"%d"}`+"\n",
+	want := fmt.Sprintf(
+		`test,a)/ 20261121101112 {"url":"http://a.test/","mime":"text/html","status":"200","digest":"%s","filename":"%s","offset":"%d","length":"%d"}`+
+			"\n",
 		digest(sha1.Sum([]byte("x"))), ref.File, ref.Offset, ref.Length)
 	if b, _ := os.ReadFile(index); string(b) != want {
 		t.Errorf("after Sync:\n%swant\n%s", b, want)
@@ -203,7 +205,8 @@ func TestPendingLinesAreBounded(t *testing.T) {
 	if n := len(a.file.pending); n > indexLimit {
 		t.Errorf("%d bytes of index lines wait", n)
 	}
-	if info, err := os.Stat(filepath.Join(a.dir, indexName(a.file.name)+openSuffix)); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(filepath.Join(a.dir, indexName(a.file.name)+openSuffix)); err != nil ||
+		info.Size() == 0 {
 		t.Errorf("nothing was synced: %v, %v", info, err)
 	}
 }
@@ -211,7 +214,8 @@ func TestPendingLinesAreBounded(t *testing.T) {
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a, err := Open(dir, Options{Node: "id", Name: "../../evil/" + strings.Repeat("x", 300), Prefix: "..a/b"})
+	a, err := Open(dir,
+		Options{Node: "id", Name: "../../evil/" + strings.Repeat("x", 300), Prefix: "..a/b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +233,10 @@ func TestFileNames(t *testing.T) {
 		t.Error("an archive without a node's id opens")
 	}
 	for name, want := range map[string]int{
-		"crawlnode-20261121101112-00041-n1.warc.gz": 41, "a-b-20261121101112-00007-x-00009.warc.gz.open": 7, "foreign.warc.gz": -1, "x-20261121101112-abcde.warc.gz": -1,
+		"crawlnode-20261121101112-00041-n1.warc.gz":     41,
+		"a-b-20261121101112-00007-x-00009.warc.gz.open": 7,
+		"foreign.warc.gz":                -1,
+		"x-20261121101112-abcde.warc.gz": -1,
 	} {
 		if got := serialOf(name); got != want {
 			t.Errorf("serialOf(%s) = %d, want %d", name, got, want)
@@ -320,7 +327,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer full.Close()
 	dir := t.TempDir()
-	a := open(t, dir, Options{MaxFileBytes: 2000, OnError: func(err error) { t.Errorf("it has stopped: %v", err) }})
+	a := open(t, dir,
+		Options{MaxFileBytes: 2000, OnError: func(err error) { t.Errorf("it has stopped: %v", err) }})
 	put(t, a, capture(t, "http://a.test/1", strings.Repeat("x", 100)))
 	good := a.file.index
 	a.file.index = full
@@ -356,7 +364,8 @@ func TestFullDisk(t *testing.T) {
 func TestNone(t *testing.T) {
 	t.Parallel()
 	var n None
-	if ref, err := n.Put(t.Context(), capture(t, "http://a.test/", "x")); err != nil || ref != (crawl.ArchiveRef{}) {
+	if ref, err := n.Put(t.Context(), capture(t, "http://a.test/", "x")); err != nil ||
+		ref != (crawl.ArchiveRef{}) {
 		t.Errorf("Put = %v, %v", ref, err)
 	}
 	if err := errors.Join(n.Sync(), n.Close()); err != nil || n.Stats() != (Stats{}) {
@@ -372,7 +381,9 @@ func TestInABubble(t *testing.T) {
 		a := open(t, dir, Options{MaxFileBytes: 4 << 10})
 		var wg sync.WaitGroup
 		for i := range 50 {
-			wg.Go(func() { put(t, a, capture(t, fmt.Sprintf("http://a.test/%d", i), strings.Repeat("y", 99+i))) })
+			wg.Go(func() {
+				put(t, a, capture(t, fmt.Sprintf("http://a.test/%d", i), strings.Repeat("y", 99+i)))
+			})
 		}
 		wg.Wait()
 		if err := a.Close(); err != nil {
@@ -387,9 +398,11 @@ func TestInABubble(t *testing.T) {
 func BenchmarkPut(b *testing.B) {
 	var page strings.Builder
 	for i := 0; page.Len() < 20<<10; i++ {
-		fmt.Fprintf(&page, "<p>%d <a href=\"/page/%d\">some words that repeat</a> %x\n", i, i*7919, sha1.Sum([]byte{byte(i), byte(i >> 8)}))
+		fmt.Fprintf(&page, "<p>%d <a href=\"/page/%d\">some words that repeat</a> %x\n", i, i*7919,
+			sha1.Sum([]byte{byte(i), byte(i >> 8)}))
 	}
-	b.Run("text", func(b *testing.B) { benchPut(b, capture(b, "http://example.org/a/b?c=d", page.String())) })
+	b.Run("text",
+		func(b *testing.B) { benchPut(b, capture(b, "http://example.org/a/b?c=d", page.String())) })
 	b.Run("coded", func(b *testing.B) {
 		c := capture(b, "http://example.org/a/b?c=d", rubbish(8<<10))
 		c.Coded = true

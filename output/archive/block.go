@@ -39,9 +39,13 @@ func ScanDigests(path string, fn func(Record) error) error {
 // maxVerified bounds a block that is only read through, in bytes.
 const maxVerified = 1 << 40
 
-// readBlock reads a block of so many bytes and keeps the first ones. isHTTP says that it has a head.
-// rest is nil when all of it was kept.
-func readBlock(text *bufio.Reader, length, keep int64, isHTTP bool) (block []byte, rest *sums, err error) {
+// readBlock reads a block of so many bytes and keeps the first ones. isHTTP says that it has a
+// head. rest is nil when all of it was kept.
+func readBlock(
+	text *bufio.Reader,
+	length, keep int64,
+	isHTTP bool,
+) (block []byte, rest *sums, err error) {
 	var kept bytes.Buffer
 	kept.Grow(int(min(length, keep, 1<<20)))
 	if n, err := io.CopyN(&kept, text, min(length, keep)); err != nil {
@@ -63,7 +67,11 @@ func readBlock(text *bufio.Reader, length, keep int64, isHTTP bool) (block []byt
 	if n, err := io.CopyN(io.MultiWriter(whole, payload), text, length-keep); err != nil {
 		return nil, nil, fmt.Errorf("the block ends after %d of %d bytes: %w", keep+n, length, noEOF(err))
 	}
-	rest = &sums{block: digest([20]byte(whole.Sum(nil))), payload: digest([20]byte(payload.Sum(nil))), size: length - int64(head)}
+	rest = &sums{
+		block:   digest([20]byte(whole.Sum(nil))),
+		payload: digest([20]byte(payload.Sum(nil))),
+		size:    length - int64(head),
+	}
 	if isHTTP && head == 0 {
 		rest.payload = "" // where it begins is not known
 	}

@@ -39,8 +39,12 @@ func hugeRecord(t *testing.T, n int64, head string, wrongBlock, wrongPayload boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\nWARC-Date: 2026-03-01T12:00:00Z\r\nWARC-Target-URI: http://a.test/\r\n"+
-		"WARC-Block-Digest: %s\r\nWARC-Payload-Digest: %s\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s", digest([20]byte(block.Sum(nil))), digest([20]byte(payload.Sum(nil))), n+int64(len(head)), head)
+	fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\n"+
+		"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\n"+
+		"WARC-Date: 2026-03-01T12:00:00Z\r\nWARC-Target-URI: http://a.test/\r\n"+
+		"WARC-Block-Digest: %s\r\nWARC-Payload-Digest: %s\r\n"+
+		"Content-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s", digest(
+		[20]byte(block.Sum(nil))), digest([20]byte(payload.Sum(nil))), n+int64(len(head)), head)
 	if _, err := io.Copy(z, zeros(n)); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +58,8 @@ func hugeRecord(t *testing.T, n int64, head string, wrongBlock, wrongPayload boo
 // TestScanDigests verifies records of many sizes without keeping them.
 func TestScanDigests(t *testing.T) { //nolint:paralleltest // counts what is allocated
 	const head = "HTTP/1.1 200 OK\r\nX: y\r\n\r\n"
-	for _, n := range []int64{0, 1, digestKeep - int64(len(head)) - 1, digestKeep - int64(len(head)), digestKeep - int64(len(head)) + 1, digestKeep, 3 << 20, 100 << 20} {
+	for _, n := range []int64{0, 1, digestKeep - int64(len(head)) - 1, digestKeep - int64(len(head)),
+		digestKeep - int64(len(head)) + 1, digestKeep, 3 << 20, 100 << 20} {
 		for _, wrong := range [][2]bool{{false, false}, {true, false}, {false, true}} {
 			path := filepath.Join(t.TempDir(), "x.warc.gz")
 			if err := os.WriteFile(path, hugeRecord(t, n, head, wrong[0], wrong[1]), 0o600); err != nil {
@@ -84,7 +89,8 @@ func TestScanDigests(t *testing.T) { //nolint:paralleltest // counts what is all
 	if err := os.WriteFile(path, whole[:len(whole)-9], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if damage := (*DamageError)(nil); !errors.As(ScanDigests(path, func(Record) error { return nil }), &damage) {
+	if damage := (*DamageError)(nil); !errors.As(ScanDigests(path, func(Record) error { return nil }),
+		&damage) {
 		t.Error("a torn record is whole")
 	}
 }

@@ -51,7 +51,8 @@ type indexFields struct {
 
 // line makes the index line of the capture that e has just encoded.
 func (e *encoder) line(c *crawl.Capture, ref crawl.ArchiveRef) indexLine {
-	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, cmp.Or(payloadDigest(c), unknownDigest), answersOf(c), ref)
+	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status,
+		cmp.Or(payloadDigest(c), unknownDigest), answersOf(c), ref)
 }
 
 // answersOf is what the owner of a captured page says of its use, as indexes have it.
@@ -60,20 +61,30 @@ func answersOf(c *crawl.Capture) string {
 	if err != nil {
 		panic("BUG: preferences of " + c.URL.String() + ": " + err.Error())
 	}
-	if answers := r.Answers.String(); answers != "" || c.Status != http.StatusNotModified || c.Preferences == "" {
+	if answers := r.Answers.String(); answers != "" || c.Status != http.StatusNotModified ||
+		c.Preferences == "" {
 		return answers
 	}
 	return preferences.NothingSaid
 }
 
-func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest, answers string, ref crawl.ArchiveRef) indexLine {
+func newIndexLine(
+	url string,
+	date time.Time,
+	mime string,
+	revisit bool,
+	status int,
+	digest, answers string,
+	ref crawl.ArchiveRef,
+) indexLine {
 	if revisit {
 		mime = revisitMIME
 	} else if mime == "" {
 		mime = unknownMIME
 	}
 	return indexLine{key: Key(url), date: date, indexFields: indexFields{
-		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Preferences: answers, Filename: ref.File,
+		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest,
+		Preferences: answers, Filename: ref.File,
 		Length: strconv.FormatInt(ref.Length, 10), Offset: strconv.FormatInt(ref.Offset, 10),
 	}}
 }

@@ -59,7 +59,8 @@ func newCompressor(c Compression) compressor {
 	if c == Gzip {
 		return newGzip(gzip.BestSpeed)
 	}
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(encodeWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
 	if err != nil {
 		panic("BUG: zstd: " + err.Error()) // the options are constants
@@ -80,11 +81,13 @@ func newGzip(level int) *gzip.Writer {
 // its size on disk.
 const plainBytes = 1 << 10
 
-// denseBytes is the size from which a payload that is compressed already is stored as it is. Compressing it again
-// takes 20 to 80 us for 8 KB, by its coding, and saves nothing of it (BenchmarkPut/coded); only its heads, some 1,200 bytes, would shrink.
+// denseBytes is the size from which a payload that is compressed already is stored as it is.
+// Compressing it again takes 20 to 80 us for 8 KB, by its coding, and saves nothing of it
+// (BenchmarkPut/coded); only its heads, some 1,200 bytes, would shrink.
 const denseBytes = 4 << 10
 
-// isDense reports whether the payload of a capture is compressed already: by a content coding, or by its format.
+// isDense reports whether the payload of a capture is compressed already: by a content coding, or
+// by its format.
 func isDense(c *crawl.Capture) bool {
 	if c.Coded {
 		return true
@@ -92,15 +95,18 @@ func isDense(c *crawl.Capture) bool {
 	kind, format, _ := strings.Cut(c.ContentType, "/")
 	switch kind {
 	case "image":
-		return format == "jpeg" || format == "png" || format == "gif" || format == "webp" || format == "avif"
+		return format == "jpeg" || format == "png" || format == "gif" || format == "webp" ||
+			format == "avif"
 	case "video":
 		return true
 	case "audio":
-		return format == "mpeg" || format == "mp4" || format == "ogg" || format == "aac" || format == "webm"
+		return format == "mpeg" || format == "mp4" || format == "ogg" || format == "aac" ||
+			format == "webm"
 	case "font":
 		return format == "woff" || format == "woff2"
 	case "application":
-		return format == "zip" || format == "gzip" || format == "x-7z-compressed" || format == "x-xz" || format == "zstd"
+		return format == "zip" || format == "gzip" || format == "x-7z-compressed" || format == "x-xz" ||
+			format == "zstd"
 	}
 	return false
 }
@@ -133,7 +139,8 @@ func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
 		if d.zstd == nil {
 			// Concurrency 1 decodes in the caller's goroutine. The memory is bounded by the window,
 			// since the input is a stream.
-			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(decodeWindow))
+			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(decodeWindow))
 			if err != nil {
 				panic("BUG: " + err.Error()) // the options are constants
 			}

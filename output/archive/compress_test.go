@@ -75,7 +75,8 @@ func TestBothCompressions(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			a := open(t, dir, Options{Compression: compression, MaxFileBytes: 1 << 20})
-			bodies := []string{"", "x", strings.Repeat("two ", 200_000), rubbish(300), rubbish(3 << 20), strings.Repeat("\x00", 3<<20)}
+			bodies := []string{"", "x", strings.Repeat("two ", 200_000), rubbish(300), rubbish(3 << 20),
+				strings.Repeat("\x00", 3<<20)}
 			for i, body := range bodies {
 				c := capture(t, fmt.Sprint("http://a.test/", i), body)
 				ref := put(t, a, c)
@@ -98,7 +99,8 @@ func TestBothCompressions(t *testing.T) {
 				}
 			}
 			var index bytes.Buffer
-			if err := a.WriteIndex(&index); err != nil || bytes.Count(index.Bytes(), []byte("\n")) != len(bodies) {
+			if err := a.WriteIndex(&index); err != nil ||
+				bytes.Count(index.Bytes(), []byte("\n")) != len(bodies) {
 				t.Errorf("index of %d bytes: %v", index.Len(), err)
 			}
 			if err := a.Close(); err != nil {
@@ -136,7 +138,8 @@ func TestMixedFolder(t *testing.T) {
 	repairs := 0
 	a := open(t, dir, Options{OnRepair: func(Repair) { repairs++ }})
 	var index bytes.Buffer
-	if err := a.WriteIndex(&index); err != nil || repairs != 4 || bytes.Count(index.Bytes(), []byte("\n")) != 4 {
+	if err := a.WriteIndex(&index); err != nil || repairs != 4 ||
+		bytes.Count(index.Bytes(), []byte("\n")) != 4 {
 		t.Errorf("%d indexes made anew, %v:\n%s", repairs, err, index.String())
 	}
 	var got []string
@@ -148,7 +151,8 @@ func TestMixedFolder(t *testing.T) {
 	if !slices.Equal(got, urls) || a.Stats().Files != 4 {
 		t.Errorf("captures %v in %d files", got, a.Stats().Files)
 	}
-	if _, err := Open(t.TempDir(), Options{Node: "x", Compression: "lzma"}); err == nil || !strings.Contains(err.Error(), "lzma") {
+	if _, err := Open(t.TempDir(), Options{Node: "x", Compression: "lzma"}); err == nil ||
+		!strings.Contains(err.Error(), "lzma") {
 		t.Errorf("an unknown compression: %v", err)
 	}
 	if a.serial = 0; !a.taken(strings.TrimSuffix(filepath.Base(indexes[1]), indexSuffix)) {
@@ -159,10 +163,12 @@ func TestMixedFolder(t *testing.T) {
 // TestFramesOfOthers reads frames made with other encoder settings, and stops right after each.
 func TestFramesOfOthers(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "x", strings.Repeat("y", 100), strings.Repeat("some words ", 99_999), rubbish(70_000), rubbish(1 << 20)} {
+	for _, text := range []string{"", "x", strings.Repeat("y", 100),
+		strings.Repeat("some words ", 99_999), rubbish(70_000), rubbish(1 << 20)} {
 		for _, o := range [][]zstd.EOption{
 			{zstd.WithZeroFrames(true)},
-			{zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(decodeWindow)},
+			{zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false),
+				zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(decodeWindow)},
 			{zstd.WithZeroFrames(true), zstd.WithSingleSegment(true)},
 			{zstd.WithZeroFrames(true), zstd.WithWindowSize(1 << 10)},
 		} {
@@ -185,7 +191,8 @@ func TestFramesOfOthers(t *testing.T) {
 				got, err := io.ReadAll(r)
 				rest, _ := io.ReadAll(in)
 				if err != nil || string(got) != text || string(rest) != "more" {
-					t.Errorf("%d bytes in %d: %d bytes, %v, and %d behind it", len(text), len(made), len(got), err, len(rest))
+					t.Errorf("%d bytes in %d: %d bytes, %v, and %d behind it", len(text), len(made), len(got), err,
+						len(rest))
 				}
 				d.close()
 			}
@@ -197,7 +204,8 @@ func TestFramesOfOthers(t *testing.T) {
 func TestRefusedFrames(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("WARC/1.1\r\nContent-Length: 0\r\n\r\n\r\n\r\n", 500_000))
-	wide, err := zstd.NewWriter(nil, zstd.WithWindowSize(2*decodeWindow), zstd.WithSingleSegment(false))
+	wide, err := zstd.NewWriter(nil, zstd.WithWindowSize(2*decodeWindow),
+		zstd.WithSingleSegment(false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +221,8 @@ func TestRefusedFrames(t *testing.T) {
 		"bad block":   {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x00, 7, 0, 0},
 		"magic alone": zstdMagic,
 	} {
-		whole, err := scan(bytes.NewReader(data), 0, maxBlockBytes, func(r Record) error { return fmt.Errorf("record %+v", r) })
+		whole, err := scan(bytes.NewReader(data), 0, maxBlockBytes,
+			func(r Record) error { return fmt.Errorf("record %+v", r) })
 		if _, damaged := errors.AsType[*DamageError](err); !damaged || whole != 0 {
 			t.Errorf("%s: %v", name, err)
 		}

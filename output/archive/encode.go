@@ -101,7 +101,8 @@ func (e *encoder) capture(c *crawl.Capture) (err error) {
 	if len(c.Body) > keepBytes {
 		// Growing step by step would leave five times as much garbage. Untouched memory costs
 		// nothing.
-		e.out = slices.Grow(e.out, len(c.Body)+len(c.Body)/64+len(c.ResponseHead)+len(c.RequestHead)+keepBytes)
+		e.out = slices.Grow(e.out,
+			len(c.Body)+len(c.Body)/64+len(c.ResponseHead)+len(c.RequestHead)+keepBytes)
 	}
 	if err := e.response(c); err != nil {
 		return err
@@ -152,12 +153,13 @@ func (e *encoder) resource(c *crawl.Capture, r *crawl.Resource) error {
 	return e.end(r.Body, nil)
 }
 
-// ViewURI begins the target URI of a picture of a page, before the page's URL, as other crawlers with a
-// browser name it. A picture under the URL itself would be the page for whoever indexes the file.
+// ViewURI begins the target URI of a picture of a page, before the page's URL, as other crawlers
+// with a browser name it. A picture under the URL itself would be the page for whoever indexes the
+// file.
 const ViewURI = "urn:view:"
 
-// resourceURI names a resource: another form of the page has the page's URL, a picture a name of its
-// own. Files of earlier releases have pictures under the page's URL.
+// resourceURI names a resource: another form of the page has the page's URL, a picture a name of
+// its own. Files of earlier releases have pictures under the page's URL.
 func resourceURI(c *crawl.Capture, r *crawl.Resource) string {
 	if strings.HasPrefix(r.ContentType, "image/") {
 		return ViewURI + c.URL.String()
@@ -217,8 +219,8 @@ const (
 	FieldPreferencesFrom = "Crawlnode-Preferences-From"
 )
 
-// preferences adds what the owner said of the use of the page when it was captured: the site's word is
-// nowhere else in the record.
+// preferences adds what the owner said of the use of the page when it was captured: the site's word
+// is nowhere else in the record.
 func (e *encoder) preferences(c *crawl.Capture) {
 	if c.Preferences == "" {
 		return
@@ -237,8 +239,9 @@ func (e *encoder) preferences(c *crawl.Capture) {
 	e.field(FieldPreferencesFrom, string(from))
 }
 
-// payloadDigest is the digest of the payload of c as fields and indexes have it. The payload of a 304 is that of the
-// capture whose validators were sent, not its empty body (WARC 1.1 section 6.7.3); "": it is not known.
+// payloadDigest is the digest of the payload of c as fields and indexes have it. The payload of a
+// 304 is that of the capture whose validators were sent, not its empty body (WARC 1.1 section
+// 6.7.3); "": it is not known.
 func payloadDigest(c *crawl.Capture) string {
 	if c.Status == http.StatusNotModified && c.Digest == [20]byte{} {
 		return ""
@@ -246,7 +249,8 @@ func payloadDigest(c *crawl.Capture) string {
 	return digest(c.Digest)
 }
 
-// refer names the profile of a revisit, and as much as is known of the capture that has its payload.
+// refer names the profile of a revisit, and as much as is known of the capture that has its
+// payload.
 func (e *encoder) refer(c *crawl.Capture) {
 	first := c.Original
 	if c.Status == http.StatusNotModified {

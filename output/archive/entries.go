@@ -36,7 +36,13 @@ func ParseEntry(line []byte) (Entry, error) {
 	if err := json.Unmarshal(fields, &f); err != nil {
 		return Entry{}, fmt.Errorf("index line: %w", err)
 	}
-	e := Entry{URL: f.URL, MIME: f.MIME, Revisit: f.MIME == revisitMIME, Digest: f.Digest, Preferences: f.Preferences}
+	e := Entry{
+		URL:         f.URL,
+		MIME:        f.MIME,
+		Revisit:     f.MIME == revisitMIME,
+		Digest:      f.Digest,
+		Preferences: f.Preferences,
+	}
 	if e.Revisit || f.MIME == unknownMIME {
 		e.MIME = ""
 	}
@@ -52,8 +58,8 @@ func ParseEntry(line []byte) (Entry, error) {
 }
 
 // Entries calls fn with each line of the indexes in a folder, a file after the other, while the
-// folder may grow. A line that is in two indexes, because one was being sorted, comes twice. A folder
-// without an index has no entries. An error of fn is returned as it is.
+// folder may grow. A line that is in two indexes, because one was being sorted, comes twice. A
+// folder without an index has no entries. An error of fn is returned as it is.
 func Entries(dir string, fn func(Entry) error) error {
 	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
 		names, err := filesWith(dir, suffix)
@@ -108,11 +114,13 @@ func ReadEntries(r io.Reader, fn func(Entry) error) error {
 
 // AppendEntry appends the line of an entry, with its end.
 func AppendEntry(b []byte, e *Entry) []byte {
-	return appendIndexLine(b, newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Preferences, e.Ref))
+	return appendIndexLine(b,
+		newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Preferences, e.Ref))
 }
 
-// AppendForeign appends the line of an entry by another program's key, with its end. Its fields stand
-// in the order in which other programs write them, so that readers do not take the key for one of Key.
+// AppendForeign appends the line of an entry by another program's key, with its end. Its fields
+// stand in the order in which other programs write them, so that readers do not take the key for
+// one of Key.
 func AppendForeign(b []byte, key string, e *Entry) []byte {
 	l := newIndexLine(e.URL, e.At, e.MIME, e.Revisit, e.Status, e.Digest, e.Preferences, e.Ref)
 	l.key = key
@@ -153,5 +161,9 @@ func OpenMember(dir string, ref crawl.ArchiveRef) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Member{Reader: io.NewSectionReader(f, ref.Offset, ref.Length), Size: ref.Length, file: f}, nil
+	return &Member{
+		Reader: io.NewSectionReader(f, ref.Offset, ref.Length),
+		Size:   ref.Length,
+		file:   f,
+	}, nil
 }

@@ -30,8 +30,9 @@ func (a *Archive) WriteRange(out io.Writer, r crawl.IndexRange) error {
 	return WriteRange(a.dir, out, r)
 }
 
-// WriteRange is Archive.WriteRange for the archive in a folder, which another process may be writing.
-// Indexes of earlier releases and of other programs are read too; all lines have today's keys.
+// WriteRange is Archive.WriteRange for the archive in a folder, which another process may be
+// writing. Indexes of earlier releases and of other programs are read too; all lines have today's
+// keys.
 func WriteRange(dir string, out io.Writer, r crawl.IndexRange) error {
 	var parts []io.ReadCloser
 	defer func() {
@@ -178,7 +179,8 @@ func (m *Member) Close() error {
 // whole record. ErrNoCapture: there is no such file, or no record begins there.
 func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if file != filepath.Base(file) || compressionOf(file) == "" || offset < 0 {
-		return nil, fmt.Errorf("%w: %.200q at %d is not a position in an archive", ErrNoCapture, file, offset)
+		return nil, fmt.Errorf("%w: %.200q at %d is not a position in an archive", ErrNoCapture, file,
+			offset)
 	}
 	path := filepath.Join(a.dir, file)
 	f, err := os.Open(path)
@@ -203,7 +205,8 @@ func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	return m, nil
 }
 
-// MemberAt is OpenMember for a file of that size that is read by r, which has to outlive the member.
+// MemberAt is OpenMember for a file of that size that is read by r, which has to outlive the
+// member.
 func MemberAt(r io.ReaderAt, size int64, file string, offset int64) (*Member, error) {
 	if offset >= size {
 		return nil, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset)
@@ -215,5 +218,8 @@ func MemberAt(r io.ReaderAt, size int64, file string, offset int64) (*Member, er
 		}
 		return nil, err
 	}
-	return &Member{Reader: io.NewSectionReader(r, record.Offset, record.Length), Size: record.Length}, nil
+	return &Member{
+		Reader: io.NewSectionReader(r, record.Offset, record.Length),
+		Size:   record.Length,
+	}, nil
 }

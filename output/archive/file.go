@@ -28,7 +28,8 @@ type file struct {
 	// the unsynced captures.
 	unsynced bool
 	pending  []byte
-	// waiting are records behind those that are written, at most gather bytes of them. size counts them.
+	// waiting are records behind those that are written, at most gather bytes of them. size counts
+	// them.
 	waiting []byte
 	gather  int
 	end     files.End
@@ -38,13 +39,15 @@ type file struct {
 func (a *Archive) create() (*file, error) {
 	now := time.Now()
 	for range 10000 {
-		stem := fmt.Sprintf("%s-%s-%05d-%s", files.SafeName(a.opts.Prefix), now.UTC().Format("20060102150405"), a.serial, files.SafeName(a.opts.Name))
+		stem := fmt.Sprintf("%s-%s-%05d-%s", files.SafeName(a.opts.Prefix),
+			now.UTC().Format("20060102150405"), a.serial, files.SafeName(a.opts.Name))
 		a.serial++
 		if a.taken(stem) {
 			continue
 		}
 		name := stem + suffixes[a.opts.Compression]
-		warc, err := a.opts.OpenFile(filepath.Join(a.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND)
+		warc, err := a.opts.OpenFile(filepath.Join(a.dir, name+openSuffix),
+			os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
@@ -79,7 +82,8 @@ func (a *Archive) taken(stem string) bool {
 
 // start writes the beginning of every file.
 func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
-	f.index, err = o.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix), os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	f.index, err = o.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix),
+		os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
@@ -99,8 +103,8 @@ func (f *file) isFullFor(n int, limit int64) bool {
 	return f.size > f.first && f.size+int64(n) > limit
 }
 
-// append adds b at the end: to what waits, or to the file when b is larger than what may wait. When the disk is full nothing is changed.
-// After any other error the file is unusable.
+// append adds b at the end: to what waits, or to the file when b is larger than what may wait. When
+// the disk is full nothing is changed. After any other error the file is unusable.
 func (f *file) append(b []byte) error {
 	if len(f.waiting)+len(b) > f.gather {
 		if err := f.flush(); err != nil {
@@ -142,7 +146,8 @@ func (f *file) write(b []byte, size int64) error {
 // the disk is full, rest is the part of the lines that is not written.
 func (f *file) sync(lines []byte) (rest []byte, err error) {
 	if err := f.warc.Sync(); err != nil {
-		return nil, final(fmt.Errorf("sync %s: %w", f.name, err)) // after a failed sync the system may drop the data
+		// after a failed sync the system may drop the data
+		return nil, final(fmt.Errorf("sync %s: %w", f.name, err))
 	}
 	if n, err := f.index.Write(lines); err != nil {
 		return lines[n:], fmt.Errorf("write index of %s: %w", f.name, err)

@@ -34,20 +34,22 @@ func ReadRecord(r io.Reader) (Record, error) {
 
 // Find looks in the indexes of a folder for the newest capture of a canonical URL. With a
 // payload digest ("sha1:...") it looks for the record that has that payload, of the URL too,
-// and passes revisits over. It reads the indexes that are being written from end to end. ErrNoCapture: there is none.
+// and passes revisits over. It reads the indexes that are being written from end to end.
+// ErrNoCapture: there is none.
 func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, payload: payload})
 }
 
-// FindBefore looks for the newest record of a canonical URL, until a time, that has a payload itself: what a 304 stands for whose
-// record does not name the digest. In an index, times are whole seconds.
+// FindBefore looks for the newest record of a canonical URL, until a time, that has a payload
+// itself: what a 304 stands for whose record does not name the digest. In an index, times are whole
+// seconds.
 func FindBefore(dir, url string, until time.Time) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, stored: true, until: until.UTC().Format(indexDate)})
 }
 
-// FindAnswer looks for the newest answer with status 2xx of a canonical URL, until a time: what a 304
-// of the URL stands for, whether the record has the payload or refers to it. payload, when not "",
-// is its digest.
+// FindAnswer looks for the newest answer with status 2xx of a canonical URL, until a time: what a
+// 304 of the URL stands for, whether the record has the payload or refers to it. payload, when not
+// "", is its digest.
 func FindAnswer(dir, url, payload string, until time.Time) (crawl.ArchiveRef, error) {
 	return find(dir, &finder{url: url, payload: payload, answers: true,
 		until: until.UTC().Format(indexDate)})
@@ -69,7 +71,8 @@ func find(dir string, f *finder) (crawl.ArchiveRef, error) {
 		}
 	}
 	if f.date == nil {
-		return crawl.ArchiveRef{}, fmt.Errorf("%w: no index in %s has a capture of %s", ErrNoCapture, dir, f.url)
+		return crawl.ArchiveRef{}, fmt.Errorf("%w: no index in %s has a capture of %s", ErrNoCapture, dir,
+			f.url)
 	}
 	return f.best, nil
 }
@@ -168,8 +171,8 @@ func (f *finder) consider(line, rest []byte) error {
 // Lookup calls fn with each capture of a canonical URL in the indexes of a folder, by time.
 func Lookup(dir, url string, fn func(*Entry) error) error { return lookup(dir, OfURL(url), fn) }
 
-// LookupAlike is like Lookup, for all URLs that have the key of a URL. They are other pages: whoever
-// asks for a URL wants to see them only when nothing is stored of the URL itself.
+// LookupAlike is like Lookup, for all URLs that have the key of a URL. They are other pages:
+// whoever asks for a URL wants to see them only when nothing is stored of the URL itself.
 func LookupAlike(dir, url string, fn func(*Entry) error) error {
 	return lookup(dir, OfKey(Key(url)), fn)
 }
@@ -194,8 +197,8 @@ func lookup(dir string, in crawl.IndexRange, fn func(*Entry) error) error {
 var ErrShared = errors.New("a member has several records, which have no places of their own")
 
 // IndexFile writes a sorted index of a WARC file of whatever origin; the lines name the file by
-// name, "": its own. Sorting takes nameless files in dir. It returns the first damage after what was
-// read before it.
+// name, "": its own. Sorting takes nameless files in dir. It returns the first damage after what
+// was read before it.
 func IndexFile(path, name, dir string, out io.Writer) error {
 	lines, err := namelessFile(dir)
 	if err != nil {

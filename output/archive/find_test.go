@@ -40,7 +40,10 @@ func TestFind(t *testing.T) {
 				t.Errorf("%s: %s %s: %+v, %v; want %+v", when, c.url, c.payload, got, err, c.want)
 			}
 		}
-		for url, payload := range map[string]string{"http://example.org/c": "", "http://example.org/b": digest(old.Digest)} {
+		for url, payload := range map[string]string{
+			"http://example.org/c": "",
+			"http://example.org/b": digest(old.Digest),
+		} {
 			if got, err := Find(dir, url, payload); !errors.Is(err, ErrNoCapture) {
 				t.Errorf("%s: %s: %+v, %v", when, url, got, err)
 			}

@@ -17,17 +17,21 @@ import (
 // plainRecord is a record as it stands in a file that is not compressed.
 func plainRecord(kind, url, body string) string {
 	block := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
-	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: <%s>\r\nWARC-Date: 2026-03-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: <%s>\r\n"+
+		"WARC-Date: 2026-03-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: %d\r\n"+
+		"\r\n%s\r\n\r\n",
 		kind, url, len(block), block)
 }
 
-// TestScanForms: files of other programs are read in each form that they have: without compression, with a member or frame for each
-// record, or one for many. Only records with a place of their own are read at it.
+// TestScanForms: files of other programs are read in each form that they have: without compression,
+// with a member or frame for each record, or one for many. Only records with a place of their own
+// are read at it.
 func TestScanForms(t *testing.T) {
 	t.Parallel()
 	var records []string
 	for i := range 5 {
-		records = append(records, plainRecord("response", fmt.Sprintf("http://a.test/%d", i), strings.Repeat("words ", i*2000)))
+		records = append(records,
+			plainRecord("response", fmt.Sprintf("http://a.test/%d", i), strings.Repeat("words ", i*2000)))
 	}
 	packed := func(parts ...string) string {
 		var b bytes.Buffer
@@ -67,9 +71,10 @@ func TestScanForms(t *testing.T) {
 		"plain, cut":       {all[:len(all)-3], 4, 4, "no proper end"},
 		"one member, cut":  {packed(all)[:len(packed(all))/2], 0, -1, "no whole record"},
 		"plain, noise":     {records[0] + "noise", 1, 1, "neither a record"},
-		"a dictionary":     {"\x5d\x2a\x4d\x18\x04\x00\x00\x00abcd" + frames(records[0]), 0, 0, "dictionary"},
-		"an old version":   {strings.Replace(records[0], "WARC/1.0", "WARC/0.9", 1), 0, 0, "WARC/1"},
-		"nothing":          {"", 0, 0, ""},
+		"a dictionary": {"\x5d\x2a\x4d\x18\x04\x00\x00\x00abcd" + frames(records[0]), 0, 0,
+			"dictionary"},
+		"an old version": {strings.Replace(records[0], "WARC/1.0", "WARC/0.9", 1), 0, 0, "WARC/1"},
+		"nothing":        {"", 0, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,13 +98,15 @@ func TestScanForms(t *testing.T) {
 				alone++
 				for _, length := range []int64{r.Length, 0} {
 					again, err := ReadRef(dir, crawl.ArchiveRef{File: "x.warc", Offset: r.Offset, Length: length})
-					if err != nil || again.TargetURI != r.TargetURI || !bytes.Equal(again.Payload, r.Payload) || again.Length != r.Length {
+					if err != nil || again.TargetURI != r.TargetURI || !bytes.Equal(again.Payload, r.Payload) ||
+						again.Length != r.Length {
 						t.Errorf("record %d at its place: %s, %v", total, again.TargetURI, err)
 					}
 				}
 				return nil
 			})
-			if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) || alone != c.alone || c.total >= 0 && total != c.total {
+			if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) ||
+				alone != c.alone || c.total >= 0 && total != c.total {
 				t.Errorf("%d records, %d alone, %v", total, alone, err)
 			}
 		})

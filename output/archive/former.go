@@ -22,7 +22,8 @@ import (
 // key: the length is its last field.
 func isCurrent(line []byte) bool {
 	i := bytes.LastIndex(line, []byte(`,"`))
-	return i >= 0 && bytes.HasPrefix(line[i:], []byte(`,"length":"`)) && bytes.Contains(line[:i], []byte(` {"url":"`))
+	return i >= 0 && bytes.HasPrefix(line[i:], []byte(`,"length":"`)) &&
+		bytes.Contains(line[:i], []byte(` {"url":"`))
 }
 
 // isFormer reports whether a line without its end is that of an index with other keys. A line that
@@ -72,8 +73,8 @@ func CurrentLines(dir string, lines io.Reader) (io.ReadCloser, error) {
 	return SortedLines(dir, in)
 }
 
-// formerRange is where a file of an earlier release has the lines of a range: those of one URL, of the
-// range's host, or all.
+// formerRange is where a file of an earlier release has the lines of a range: those of one URL, of
+// the range's host, or all.
 func formerRange(r crawl.IndexRange) crawl.IndexRange {
 	if r.URL != "" {
 		return OfKey(formerKey(r.URL))
@@ -126,7 +127,8 @@ func formerHost(host string) string {
 		return host
 	}
 	labels := strings.Split(name, ".")
-	if len(labels) > 1 && strings.HasPrefix(labels[0], "www") && strings.Trim(labels[0][3:], "0123456789") == "" {
+	if len(labels) > 1 && strings.HasPrefix(labels[0], "www") &&
+		strings.Trim(labels[0][3:], "0123456789") == "" {
 		labels = labels[1:]
 	}
 	slices.Reverse(labels)

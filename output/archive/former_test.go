@@ -16,9 +16,11 @@ import (
 
 // formerLine is the line of a capture as earlier releases wrote it.
 func formerLine(url string, second, offset int, file string) string {
-	return fmt.Sprintf("%s %s {\"url\":%q,\"mime\":\"text/html\",\"status\":\"200\",\"digest\":\"sha1:D%d\","+
-		"\"length\":\"9\",\"offset\":\"%d\",\"filename\":%q}\n",
-		formerKey(url), day.Add(time.Duration(second)*time.Second).Format(indexDate), url, offset, offset, file)
+	return fmt.Sprintf(
+		"%s %s {\"url\":%q,\"mime\":\"text/html\",\"status\":\"200\",\"digest\":\"sha1:D%d\","+
+			"\"length\":\"9\",\"offset\":\"%d\",\"filename\":%q}\n",
+		formerKey(url), day.Add(time.Duration(second)*time.Second).Format(indexDate), url, offset, offset,
+		file)
 }
 
 // writeFormer writes an index of an earlier release: sorted by its keys.
@@ -29,7 +31,8 @@ func writeFormer(t *testing.T, dir, name string, urls []string) {
 		lines = append(lines, formerLine(url, i, i, name+".warc.gz"))
 	}
 	slices.Sort(lines)
-	if err := os.WriteFile(filepath.Join(dir, name+".cdxj"), []byte(strings.Join(lines, "")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+
+		".cdxj"), []byte(strings.Join(lines, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,9 +40,12 @@ func writeFormer(t *testing.T, dir, name string, urls []string) {
 // ambiguous are URLs whose keys are alike, or other ones than those of earlier releases.
 var ambiguous = []string{
 	"http://a.test/CASE", "http://a.test/case", "http://a.test/Case/", "http://a.test/?a=1&b=2",
-	"http://a.test/?b=2&a=1", "http://a.test/?u=https%3A%2F%2Fb.test%2F", "http://a.test/?u=https://b.test/",
-	"http://a.test//x//y", "http://a.test/x/y", "http://a.test/x/y/", "http://a.test/%7Ex", "http://a.test/~x",
-	"http://127.0.0.1:81/x", "http://127.0.0.1/X", "http://127.0.0.1/x?", "http://[::1]:81/x", "http://[::1]/",
+	"http://a.test/?b=2&a=1", "http://a.test/?u=https%3A%2F%2Fb.test%2F",
+	"http://a.test/?u=https://b.test/",
+	"http://a.test//x//y", "http://a.test/x/y", "http://a.test/x/y/", "http://a.test/%7Ex",
+	"http://a.test/~x",
+	"http://127.0.0.1:81/x", "http://127.0.0.1/X", "http://127.0.0.1/x?", "http://[::1]:81/x",
+	"http://[::1]/",
 	"http://www.a.test/case", "https://a.test/CASE", "http://a.test/-", "http://a.test/!",
 	"http://a.test/?sid=9682993c8daa2c5497996114facdc805", "http://a.test/\"q\\",
 }
@@ -53,8 +59,9 @@ func TestFormerIndexes(t *testing.T) {
 	var index, today bytes.Buffer
 	for i, url := range slices.Backward(ambiguous) { // the same captures, and others
 		e := Entry{
-			URL: url, At: day.Add(time.Duration(100+i) * time.Second), MIME: "text/html", Status: 200, Digest: "sha1:X",
-			Ref: crawl.ArchiveRef{File: "new.warc.gz", Offset: int64(i), Length: 1},
+			URL: url, At: day.Add(time.Duration(100+i) * time.Second), MIME: "text/html", Status: 200,
+			Digest: "sha1:X",
+			Ref:    crawl.ArchiveRef{File: "new.warc.gz", Offset: int64(i), Length: 1},
 		}
 		index.Write(AppendEntry(nil, &e))
 	}
@@ -118,13 +125,15 @@ func checkFormerURL(t *testing.T, dir, url string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if ref, err := Find(dir, url, ""); err != nil || ref.File != "new.warc.gz" || ref.Offset != int64(i) {
+	if ref, err := Find(dir, url, ""); err != nil || ref.File != "new.warc.gz" ||
+		ref.Offset != int64(i) {
 		t.Errorf("Find %s: %+v, %v", url, ref, err)
 	}
 	if ref, err := Find(dir, url, fmt.Sprint("sha1:D", i)); err != nil || ref.File != "old.warc.gz" {
 		t.Errorf("Find %s with a payload: %+v, %v", url, ref, err)
 	}
-	if ref, err := FindBefore(dir, url, day.Add(50*time.Second)); err != nil || ref.File != "old.warc.gz" {
+	if ref, err := FindBefore(dir, url, day.Add(50*time.Second)); err != nil ||
+		ref.File != "old.warc.gz" {
 		t.Errorf("FindBefore %s: %+v, %v", url, ref, err)
 	}
 	alike := 0
@@ -154,7 +163,8 @@ func TestFormerOpenIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range ambiguous {
-		if ref, err := Find(dir, url, ""); err != nil || ref.Offset != int64(slices.Index(ambiguous, url)) {
+		if ref, err := Find(dir, url, ""); err != nil ||
+			ref.Offset != int64(slices.Index(ambiguous, url)) {
 			t.Errorf("Find %s: %+v, %v", url, ref, err)
 		}
 	}
@@ -165,7 +175,8 @@ func TestFormerOpenIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored, err := os.ReadFile(filepath.Join(dir, "f.cdxj"))
-	if err != nil || open.String() != finished.String() || open.String() != string(stored) || open.Len() == 0 {
+	if err != nil || open.String() != finished.String() || open.String() != string(stored) ||
+		open.Len() == 0 {
 		t.Errorf("%v\n%s\n%s\n%s", err, open.String(), finished.String(), stored)
 	}
 	if _, err := Find(dir, "http://a.test/cAsE", ""); !errors.Is(err, ErrNoCapture) {
@@ -182,7 +193,8 @@ func TestCurrentLines(t *testing.T) {
 	}
 	slices.Sort(former)
 	long := "http://a.test/" + strings.Repeat("x", 30_000)
-	for _, in := range []string{"", strings.Join(former, ""), formerLine(long, 1, 1, "f"), "no line\n", "no end"} {
+	for _, in := range []string{"", strings.Join(former, ""), formerLine(long, 1, 1, "f"), "no line\n",
+		"no end"} {
 		r, err := CurrentLines(t.TempDir(), strings.NewReader(in))
 		if err != nil {
 			t.Fatal(err)

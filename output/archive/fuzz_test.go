@@ -18,7 +18,8 @@ func members(t testing.TB, compression Compression) []byte {
 	}
 	out := bytes.Clone(e.out)
 	c := capture(t, "http://a.test/", "body")
-	for _, first := range []*crawl.Original{nil, {Record: [16]byte{1}, URL: "http://b.test/", FetchedAt: day}} {
+	for _, first := range []*crawl.Original{nil,
+		{Record: [16]byte{1}, URL: "http://b.test/", FetchedAt: day}} {
 		c.Original = first
 		if err := e.capture(&c); err != nil {
 			t.Fatal(err)
@@ -47,11 +48,15 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 16
 		var first, second []Record
-		whole, err := scan(bytes.NewReader(data), 0, limit, func(r Record) error { first = append(first, r); return nil })
+		whole, err := scan(bytes.NewReader(data), 0, limit,
+			func(r Record) error { first = append(first, r); return nil })
 		if whole < 0 || whole > int64(len(data)) || (err == nil) != (whole == int64(len(data))) {
 			t.Fatalf("whole = %d of %d, %v", whole, len(data), err)
 		}
-		if _, err := scan(bytes.NewReader(data[:whole]), 0, limit, func(r Record) error { second = append(second, r); return nil }); err != nil || len(first) != len(second) {
+		if _, err := scan(bytes.NewReader(data[:whole]), 0, limit, func(r Record) error {
+			second = append(second, r)
+			return nil
+		}); err != nil || len(first) != len(second) {
 			t.Fatalf("again: %d records, %v; before %d", len(second), err, len(first))
 		}
 		end := int64(0)
@@ -66,7 +71,8 @@ func FuzzScan(f *testing.F) {
 
 // FuzzRecord reads any text as the inside of a member.
 func FuzzRecord(f *testing.F) {
-	f.Add("WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: 19\r\n\r\nHTTP/1.1 200 OK\r\n\r\n\r\n\r\n")
+	f.Add("WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http\r\n" +
+		"Content-Length: 19\r\n\r\nHTTP/1.1 200 OK\r\n\r\n\r\n\r\n")
 	f.Add("WARC/1.0\nContent-Length: 0\nA: b\n c\n\n\r\n\r\n")
 	f.Add("WARC/1.1\r\nContent-Length: 99999999999\r\n\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -107,14 +113,17 @@ func checkCapture(t *testing.T, e *encoder, c *crawl.Capture) {
 		t.Fatal(err)
 	}
 	var got []Record
-	whole, err := scan(bytes.NewReader(e.out), 0, 1<<30, func(r Record) error { got = append(got, r); return nil })
+	whole, err := scan(bytes.NewReader(e.out), 0, 1<<30,
+		func(r Record) error { got = append(got, r); return nil })
 	if len(c.ContentType)+len(c.Truncated) > 8<<10 {
 		return // beyond the reader's bound on a line
 	}
-	if err != nil || whole != int64(len(e.out)) || len(got) != 2 || got[0].Length != int64(e.responseLen) {
+	if err != nil || whole != int64(len(e.out)) || len(got) != 2 ||
+		got[0].Length != int64(e.responseLen) {
 		t.Fatalf("%d records, %d of %d bytes, %v", len(got), whole, len(e.out), err)
 	}
-	if block := string(got[0].Head) + string(got[0].Payload); block != string(c.ResponseHead)+string(c.Body) {
+	if block := string(got[0].Head) +
+		string(got[0].Payload); block != string(c.ResponseHead)+string(c.Body) {
 		t.Fatalf("block = %q", block)
 	}
 	line := appendIndexLine(nil, e.line(c, crawl.ArchiveRef{File: "f", Length: 1}))

@@ -23,7 +23,8 @@ func openSize(t *testing.T, dir string) int64 {
 	return info.Size()
 }
 
-// TestGather: records wait for Flush, Sync, Close or too much company, and stand where Put has said.
+// TestGather: records wait for Flush, Sync, Close or too much company, and stand where Put has
+// said.
 func TestGather(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,7 +62,8 @@ func TestGather(t *testing.T) {
 		add(rubbish(1000))
 	}
 	if now := openSize(t, dir); now <= before || now >= a.file.size {
-		t.Errorf("%d bytes before and %d after 20 records, %d in all: some are to be written, some wait", before, now, a.file.size)
+		t.Errorf("%d bytes before and %d after 20 records, %d in all: some are to be written, some wait",
+			before, now, a.file.size)
 	}
 	add(rubbish(20 << 10))
 	if now := openSize(t, dir); now != a.file.size {
@@ -85,7 +87,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherBroken: records whose write fails are not in the archive, those before them are; the error stays.
+// TestGatherBroken: records whose write fails are not in the archive, those before them are; the
+// error stays.
 func TestGatherBroken(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

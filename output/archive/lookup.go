@@ -42,8 +42,8 @@ func OfURL(url string) crawl.IndexRange {
 // OfKey is the range of one key's lines.
 func OfKey(key string) crawl.IndexRange { return crawl.IndexRange{From: key + " ", To: key + "!"} }
 
-// rangeOf reads what a sorted index has in a range, and closes f. Nil: there is nothing. What a file
-// of an earlier release has is sorted by today's keys, in a nameless file in dir.
+// rangeOf reads what a sorted index has in a range, and closes f. Nil: there is nothing. What a
+// file of an earlier release has is sorted by today's keys, in a nameless file in dir.
 func rangeOf(f *os.File, r crawl.IndexRange, dir string) (io.ReadCloser, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -71,7 +71,11 @@ func RangeOf(f io.ReaderAt, size int64, r crawl.IndexRange) (io.Reader, error) {
 }
 
 // selectOf is RangeOf, and reports whether the lines come in the order of today's keys.
-func selectOf(f io.ReaderAt, size int64, r crawl.IndexRange) (lines io.Reader, sorted bool, err error) {
+func selectOf(
+	f io.ReaderAt,
+	size int64,
+	r crawl.IndexRange,
+) (lines io.Reader, sorted bool, err error) {
 	first, _, err := lineFrom(f, size, 0)
 	if err != nil || first == nil {
 		return nil, false, err
@@ -94,10 +98,16 @@ func selectOf(f io.ReaderAt, size int64, r crawl.IndexRange) (lines io.Reader, s
 	if sorted && r == (crawl.IndexRange{}) {
 		return from, true, nil
 	}
-	return &selection{in: bufio.NewReaderSize(from, readBuffer), r: r, sorted: true, end: in.To}, sorted, nil
+	return &selection{
+		in:     bufio.NewReaderSize(from, readBuffer),
+		r:      r,
+		sorted: true,
+		end:    in.To,
+	}, sorted, nil
 }
 
-// seekLine finds the start of the first line that is not before from, in a sorted file; size when there is none.
+// seekLine finds the start of the first line that is not before from, in a sorted file; size when
+// there is none.
 func seekLine(f io.ReaderAt, size int64, from string) (int64, error) {
 	var failed error
 	at := sort.Search(int(size), func(pos int) bool {
@@ -114,7 +124,8 @@ func seekLine(f io.ReaderAt, size int64, from string) (int64, error) {
 	return start, err
 }
 
-// lineFrom reads the first line that starts at pos or behind it, without its end; nil: there is none.
+// lineFrom reads the first line that starts at pos or behind it, without its end; nil: there is
+// none.
 func lineFrom(f io.ReaderAt, size, pos int64) (line []byte, start int64, err error) {
 	start = max(pos-1, 0)
 	in := bufio.NewReaderSize(io.NewSectionReader(f, start, size-start), 4<<10)

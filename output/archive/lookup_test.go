@@ -71,7 +71,8 @@ func TestRangeOf(t *testing.T) {
 	}
 }
 
-// TestWriteRange: a range of an archive is that part of its whole index, of finished and of open files.
+// TestWriteRange: a range of an archive is that part of its whole index, of finished and of open
+// files.
 func TestWriteRange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -83,7 +84,8 @@ func TestWriteRange(t *testing.T) {
 	if err := a.WriteIndex(&whole); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []crawl.IndexRange{{}, OfKey(Key("http://h1.test/p4")), {From: "test,h1)", To: "test,h1*"}, {From: "test,h2)/p5"}, {To: "test,h1"}, {From: "zz"}} {
+	for _, r := range []crawl.IndexRange{{}, OfKey(Key("http://h1.test/p4")),
+		{From: "test,h1)", To: "test,h1*"}, {From: "test,h2)/p5"}, {To: "test,h1"}, {From: "zz"}} {
 		want := ""
 		for line := range strings.Lines(whole.String()) {
 			if InRange(r, []byte(strings.TrimSuffix(line, "\n"))) {

@@ -15,7 +15,15 @@ import (
 // failed makes the failure of a URL.
 func failed(t testing.TB, url string) crawl.Failure {
 	c := capture(t, url, "")
-	return crawl.Failure{URL: c.URL, At: day, Addr: c.Addr, Error: "timeout", Reason: "no answer\r\nin time", Attempts: 4, Took: 1500 * time.Millisecond}
+	return crawl.Failure{
+		URL:      c.URL,
+		At:       day,
+		Addr:     c.Addr,
+		Error:    "timeout",
+		Reason:   "no answer\r\nin time",
+		Attempts: 4,
+		Took:     1500 * time.Millisecond,
+	}
 }
 
 // TestFailure: the reason why a URL was given up is in the file and in no index.
@@ -42,12 +50,16 @@ func TestFailure(t *testing.T) {
 		t.Fatalf("%d records, want warcinfo, response, request and two of metadata", len(records))
 	}
 	for i, want := range []string{
-		"fetchError: timeout\r\nreason: no answer%0D%0Ain time\r\ngivenUp: url\r\nattempts: 4\r\nfetchTimeMs: 1500\r\n",
-		"fetchError: rate_limited\r\nhttpStatus: 429\r\nreason: no answer%0D%0Ain time\r\ngivenUp: host\r\nattempts: 4\r\nfetchTimeMs: 1500\r\n",
+		"fetchError: timeout\r\nreason: no answer%0D%0Ain time\r\ngivenUp: url\r\nattempts: 4\r\n" +
+			"fetchTimeMs: 1500\r\n",
+		"fetchError: rate_limited\r\nhttpStatus: 429\r\nreason: no answer%0D%0Ain time\r\n" +
+			"givenUp: host\r\nattempts: 4\r\nfetchTimeMs: 1500\r\n",
 	} {
 		r := records[3+i]
-		if r.Type != "metadata" || string(r.Payload) != want || r.Fields.Get("Content-Type") != "application/warc-fields" || !r.Date.Equal(day) ||
-			!strings.HasPrefix(r.TargetURI, "http://a.test/") || r.Addr.String() != "192.0.2.1" || r.Status != 0 {
+		if r.Type != "metadata" || string(r.Payload) != want ||
+			r.Fields.Get("Content-Type") != "application/warc-fields" || !r.Date.Equal(day) ||
+			!strings.HasPrefix(r.TargetURI, "http://a.test/") || r.Addr.String() != "192.0.2.1" ||
+			r.Status != 0 {
 			t.Errorf("record %+v with\n%s\nwant\n%s", r, r.Payload, want)
 		}
 	}

@@ -54,8 +54,8 @@ type Record struct {
 	Fields textproto.MIMEHeader
 	// File is the name of the file without its folder; "" when it was read from a stream.
 	File string
-	// Offset and Length are those of the record's gzip member or zstd frame, or of the record itself in
-	// a file that is not compressed. Length is 0 when the member has other records too: then the
+	// Offset and Length are those of the record's gzip member or zstd frame, or of the record itself
+	// in a file that is not compressed. Length is 0 when the member has other records too: then the
 	// record cannot be read alone.
 	Offset, Length int64
 
@@ -170,8 +170,8 @@ func Files(dir string) ([]string, error) {
 // errEnough ends a scan after one record.
 var errEnough = errors.New("enough")
 
-// ReadRef reads the record that ref names in the folder dir; its length may be missing. ErrNoCapture:
-// the file ends there.
+// ReadRef reads the record that ref names in the folder dir; its length may be missing.
+// ErrNoCapture: the file ends there.
 func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 	if ref.File == "" || ref.File != filepath.Base(ref.File) {
 		return Record{}, fmt.Errorf("%q is not the name of a file", ref.File)
@@ -194,14 +194,15 @@ func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 // readAt reads the record at ref.
 func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
 	var record Record
-	_, err := scan(io.NewSectionReader(f, ref.Offset, ref.Length), ref.Offset, maxBlockBytes, func(r Record) error {
-		if r.Length == 0 {
-			return &DamageError{Offset: r.Offset, Err: errShared}
-		}
-		record = r
-		record.File = ref.File
-		return errEnough
-	})
+	_, err := scan(io.NewSectionReader(f, ref.Offset, ref.Length), ref.Offset, maxBlockBytes,
+		func(r Record) error {
+			if r.Length == 0 {
+				return &DamageError{Offset: r.Offset, Err: errShared}
+			}
+			record = r
+			record.File = ref.File
+			return errEnough
+		})
 	if err == nil {
 		return Record{}, fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, ref.File, ref.Offset)
 	}
@@ -221,7 +222,11 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 }
 
 // scanKeeping is scan that keeps the first bytes of each block.
-func scanKeeping(r io.Reader, base, maxBlock, keep int64, fn func(Record) error) (whole int64, err error) {
+func scanKeeping(
+	r io.Reader,
+	base, maxBlock, keep int64,
+	fn func(Record) error,
+) (whole int64, err error) {
 	in := &files.Source{R: r, N: base}
 	members := bufio.NewReaderSize(in, readBuffer)
 	text := bufio.NewReaderSize(nil, readBuffer)
@@ -301,7 +306,8 @@ func readRecord(text *bufio.Reader, maxBlock, keep int64) (Record, error) {
 	if err != nil || length < 0 || length > maxBlock {
 		return Record{}, fmt.Errorf("bad Content-Length %q", fields.Get("Content-Length"))
 	}
-	block, cut, err := readBlock(text, length, keep, strings.HasPrefix(fields.Get("Content-Type"), "application/http"))
+	block, cut, err := readBlock(text, length, keep,
+		strings.HasPrefix(fields.Get("Content-Type"), "application/http"))
 	if err != nil {
 		return Record{}, err
 	}
@@ -368,8 +374,9 @@ func newRecord(fields textproto.MIMEHeader, block []byte) Record {
 		TargetURI: strings.Trim(fields.Get("WARC-Target-URI"), "<>"), Payload: block,
 		ContentType:   fields.Get("WARC-Identified-Payload-Type"),
 		PayloadDigest: fields.Get("WARC-Payload-Digest"), BlockDigest: fields.Get("WARC-Block-Digest"),
-		Truncated: fields.Get("WARC-Truncated"), RefersToURI: strings.Trim(fields.Get("WARC-Refers-To-Target-URI"), "<>"),
-		Fields: fields,
+		Truncated:   fields.Get("WARC-Truncated"),
+		RefersToURI: strings.Trim(fields.Get("WARC-Refers-To-Target-URI"), "<>"),
+		Fields:      fields,
 	}
 	r.Date, _ = time.Parse(time.RFC3339, fields.Get("WARC-Date"))
 	r.Addr, _ = netip.ParseAddr(fields.Get("WARC-IP-Address"))

@@ -56,7 +56,8 @@ func repair(dir, name string) (Repair, error) {
 		return done, err
 	}
 	defer func() { _ = warc.Close() }()
-	index, err := os.OpenFile(filepath.Join(dir, indexName(name)+openSuffix), os.O_CREATE|os.O_RDWR, 0o640)
+	index, err := os.OpenFile(filepath.Join(dir, indexName(name)+openSuffix), os.O_CREATE|os.O_RDWR,
+		0o640)
 	if err != nil {
 		return done, err
 	}
@@ -70,13 +71,14 @@ func repair(dir, name string) (Repair, error) {
 		return done, err
 	}
 	var lines []byte
-	whole, err := scan(io.NewSectionReader(warc, start, info.Size()-start), start, maxBlockBytes, func(r Record) error {
-		if r.isCapture() {
-			lines = appendIndexLine(lines, r.line(name))
-			done.Captures++
-		}
-		return nil
-	})
+	whole, err := scan(io.NewSectionReader(warc, start, info.Size()-start), start, maxBlockBytes,
+		func(r Record) error {
+			if r.isCapture() {
+				lines = appendIndexLine(lines, r.line(name))
+				done.Captures++
+			}
+			return nil
+		})
 	if damage, ok := errors.AsType[*DamageError](err); ok {
 		done.Reason = damage.Err.Error()
 	} else if err != nil {
@@ -139,7 +141,8 @@ func cut(f *os.File, size int64, more []byte) error {
 // remove deletes an open file without a whole record, and its index.
 func remove(dir, name string) error {
 	err := os.Remove(filepath.Join(dir, name+openSuffix))
-	if e := os.Remove(filepath.Join(dir, indexName(name)+openSuffix)); err == nil && !errors.Is(e, os.ErrNotExist) {
+	if e := os.Remove(filepath.Join(dir, indexName(name)+openSuffix)); err == nil &&
+		!errors.Is(e, os.ErrNotExist) {
 		err = e
 	}
 	return err
@@ -152,7 +155,8 @@ func (r *Record) isCapture() bool {
 
 // line makes the index line of a response or revisit record.
 func (r *Record) line(file string) indexLine {
-	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status, cmp.Or(r.PayloadDigest, unknownDigest), r.Fields.Get(FieldPreferences),
+	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status,
+		cmp.Or(r.PayloadDigest, unknownDigest), r.Fields.Get(FieldPreferences),
 		crawl.ArchiveRef{File: file, Offset: r.Offset, Length: r.Length})
 }
 

@@ -26,7 +26,8 @@ func newWreck(t *testing.T, c Compression) wreck {
 	a := open(t, dir, Options{Compression: c})
 	var w wreck
 	for i := range 5 {
-		w.refs = append(w.refs, put(t, a, capture(t, fmt.Sprintf("http://a.test/%d", i), strings.Repeat("body ", i*10))))
+		w.refs = append(w.refs,
+			put(t, a, capture(t, fmt.Sprintf("http://a.test/%d", i), strings.Repeat("body ", i*10))))
 		if i == 2 {
 			if err := a.Sync(); err != nil {
 				t.Fatal(err)
@@ -38,7 +39,8 @@ func newWreck(t *testing.T, c Compression) wreck {
 	if w.warc, err = os.ReadFile(filepath.Join(dir, w.name+openSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	if w.index, err = os.ReadFile(filepath.Join(dir, indexName(w.name)+openSuffix)); err != nil || bytes.Count(w.index, []byte("\n")) != 3 {
+	if w.index, err = os.ReadFile(filepath.Join(dir, indexName(w.name)+openSuffix)); err != nil ||
+		bytes.Count(w.index, []byte("\n")) != 3 {
 		t.Fatalf("index = %q, %v", w.index, err)
 	}
 	return w
@@ -48,7 +50,10 @@ func newWreck(t *testing.T, c Compression) wreck {
 func (w wreck) lay(t *testing.T, warc, index []byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, b := range map[string][]byte{w.name + openSuffix: warc, indexName(w.name) + openSuffix: index} {
+	for name, b := range map[string][]byte{
+		w.name + openSuffix:            warc,
+		indexName(w.name) + openSuffix: index,
+	} {
 		if b != nil {
 			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 				t.Fatal(err)
@@ -94,7 +99,8 @@ func tornAnywhere(t *testing.T, w wreck) {
 	t.Parallel()
 	synced := w.refs[2].Offset + w.refs[2].Length
 	near := func(size int64) bool {
-		return slices.ContainsFunc(w.refs, func(r crawl.ArchiveRef) bool { return max(size-r.Offset-r.Length, r.Offset+r.Length-size) < 2 })
+		return slices.ContainsFunc(w.refs,
+			func(r crawl.ArchiveRef) bool { return max(size-r.Offset-r.Length, r.Offset+r.Length-size) < 2 })
 	}
 	stride := int64(7)
 	if testing.Short() {
@@ -112,7 +118,8 @@ func tornAnywhere(t *testing.T, w wreck) {
 				want++
 			}
 		}
-		if n := responses(t, dir); n != want || got.Captures != want-3 || got.Kept+got.Cut != size || (got.Cut > 0) != (got.Reason != "") {
+		if n := responses(t, dir); n != want || got.Captures != want-3 || got.Kept+got.Cut != size ||
+			(got.Cut > 0) != (got.Reason != "") {
 			t.Fatalf("cut at %d: %d responses, %+v; want %d", size, n, got, want)
 		}
 	}
@@ -147,7 +154,8 @@ func damaged(t *testing.T, w wreck) {
 		{"line of zeros", w.warc, append(bytes.Clone(w.index), make([]byte, 100)...), 5},
 		{"whole line of rubbish", w.warc, append(bytes.Clone(w.index), "rubbish\n"...), 5},
 		{"index names another file", w.warc, bytes.ReplaceAll(w.index, []byte(w.name), []byte("other"+suffixes[Gzip])), 5},
-		{"index names what is not there", w.warc, append(bytes.Clone(firstLine), bytes.Replace(firstLine, []byte(`"offset":"`), []byte(`"offset":"9`), 1)...), 5},
+		{"index names what is not there", w.warc, append(bytes.Clone(firstLine),
+			bytes.Replace(firstLine, []byte(`"offset":"`), []byte(`"offset":"9`), 1)...), 5},
 		{"zeros behind", append(bytes.Clone(w.warc), make([]byte, 5000)...), w.index, 5},
 		{"flipped in the tail", flip(w.warc, w.refs[4].Offset+w.refs[4].Length/2), w.index, 4},
 		{"flipped checksum", flip(w.warc, w.refs[4].Offset+w.refs[4].Length-5), w.index, 4},
@@ -181,7 +189,8 @@ func TestRepairIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, w.name), []byte("somebody's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, Options{Node: "x"}); err == nil || !strings.Contains(err.Error(), "already exists") {
+	if _, err := Open(dir, Options{Node: "x"}); err == nil ||
+		!strings.Contains(err.Error(), "already exists") {
 		t.Errorf("Open = %v, want a refusal to replace a file", err)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, w.name)); string(b) != "somebody's" {
@@ -193,7 +202,8 @@ func TestRepairIsRefused(t *testing.T) {
 func TestDiskErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t, Gzip)
-	_, err := scan(&failing{data: w.warc[:len(w.warc)-7]}, 0, maxBlockBytes, func(Record) error { return nil })
+	_, err := scan(&failing{data: w.warc[:len(w.warc)-7]}, 0, maxBlockBytes,
+		func(Record) error { return nil })
 	if err == nil || bytes.Contains([]byte(err.Error()), []byte("no whole record")) {
 		t.Errorf("error = %v, want that of the disk", err)
 	}

@@ -162,7 +162,13 @@ func SortLines(out io.Writer, in io.Reader, dir string, memory int) error {
 
 // sortTo writes what as makes of the whole lines of in to out, sorted. Lines that do not fit into
 // memory are sorted in runs in a nameless file in dir, which are then merged.
-func sortTo(out io.Writer, in io.Reader, dir string, memory int, as func(line []byte) []byte) error {
+func sortTo(
+	out io.Writer,
+	in io.Reader,
+	dir string,
+	memory int,
+	as func(line []byte) []byte,
+) error {
 	runs, err := namelessFile(dir)
 	if err != nil {
 		return err
@@ -197,7 +203,8 @@ func namelessFile(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// removeNamed removes the files of which a crash came before they lost their name: nothing was written to them.
+// removeNamed removes the files of which a crash came before they lost their name: nothing was
+// written to them.
 func removeNamed(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -219,7 +226,12 @@ func removeNamed(dir string) error {
 
 // sortRuns reads all lines of in and returns them as sorted runs: the last one in memory, the
 // others in the file runs.
-func sortRuns(in *bufio.Reader, runs *os.File, memory int, as func(line []byte) []byte) ([]io.Reader, error) {
+func sortRuns(
+	in *bufio.Reader,
+	runs *os.File,
+	memory int,
+	as func(line []byte) []byte,
+) ([]io.Reader, error) {
 	var (
 		parts []io.Reader
 		text  []byte // the lines of this run, with their ends
@@ -267,7 +279,9 @@ func sortLines(text []byte, ends []int) []byte {
 }
 
 // errNotSorted is returned by MergeLines when an input is out of order.
-var errNotSorted = errors.New("an index is not sorted: delete the .cdxj file with these lines and restart its node, which rebuilds it")
+var errNotSorted = errors.New(
+	"an index is not sorted: delete the .cdxj file with these lines and restart its node, " +
+		"which rebuilds it")
 
 // MergeLines merges sorted inputs, each line of which ends in a line feed, into one sorted output.
 // Equal lines of several inputs are written once.
@@ -278,8 +292,9 @@ func MergeLines(out io.Writer, in ...io.Reader) error {
 	}, in...)
 }
 
-// Merge is like MergeLines. It calls fn with each line, without its end, and the number of an input that has it. The line
-// may be appended to, but not kept. An error of fn ends the merge and is returned as it is.
+// Merge is like MergeLines. It calls fn with each line, without its end, and the number of an input
+// that has it. The line may be appended to, but not kept. An error of fn ends the merge and is
+// returned as it is.
 func Merge(fn func(from int, line []byte) error, in ...io.Reader) error {
 	var open inputs
 	for i, r := range in {

@@ -78,7 +78,8 @@ func TestIndexesAreFinished(t *testing.T) {
 	}{
 		{"not sorted yet", func(index string) error { return os.Rename(index, index+openSuffix) }, 0},
 		{"half sorted", func(index string) error {
-			return errors.Join(os.Rename(index, index+openSuffix), os.WriteFile(index+tempSuffix, []byte("half"), 0o600))
+			return errors.Join(os.Rename(index, index+openSuffix),
+				os.WriteFile(index+tempSuffix, []byte("half"), 0o600))
 		}, 0},
 		{"sorted, but not cleaned up", func(index string) error {
 			b, err := os.ReadFile(index)
@@ -127,7 +128,8 @@ func TestReindexOfADamagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	b[ref.Offset+ref.Length-5] ^= 1
-	if err := errors.Join(os.WriteFile(path, b, 0o600), os.Remove(filepath.Join(dir, indexName(ref.File)))); err != nil {
+	if err := errors.Join(os.WriteFile(path, b, 0o600),
+		os.Remove(filepath.Join(dir, indexName(ref.File)))); err != nil {
 		t.Fatal(err)
 	}
 	var told []Repair
@@ -138,7 +140,8 @@ func TestReindexOfADamagedFile(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(after, b) {
 		t.Error("the damaged file was changed")
 	}
-	if index, _ := os.ReadFile(filepath.Join(dir, indexName(ref.File))); bytes.Count(index, []byte("\n")) != 1 {
+	if index, _ := os.ReadFile(filepath.Join(dir, indexName(ref.File))); bytes.Count(index,
+		[]byte("\n")) != 1 {
 		t.Errorf("index %q", index)
 	}
 }
@@ -166,7 +169,8 @@ func TestUnsortableIndex(t *testing.T) {
 	readAll(t, dir)
 }
 
-// TestNameLeftByACrash: a crash may come before a file of the sort has lost its name. The next start removes it, and nothing else.
+// TestNameLeftByACrash: a crash may come before a file of the sort has lost its name. The next
+// start removes it, and nothing else.
 func TestNameLeftByACrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -183,7 +187,8 @@ func TestNameLeftByACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || fmt.Sprint(left) != fmt.Sprint([]string{filepath.Join(dir, "sort-18"), filepath.Join(dir, "sorted")}) {
+	if err != nil || fmt.Sprint(left) !=
+		fmt.Sprint([]string{filepath.Join(dir, "sort-18"), filepath.Join(dir, "sorted")}) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }

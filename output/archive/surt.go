@@ -109,7 +109,8 @@ func split(url string) (scheme, host, port, path, query string) {
 func isScheme(s string) bool {
 	for i := range len(s) {
 		c := s[i] | 0x20
-		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || (s[i] < '0' || s[i] > '9') && !strings.ContainsRune("+-.", rune(s[i]))) {
+		if letter := c >= 'a' && c <= 'z'; !letter &&
+			(i == 0 || (s[i] < '0' || s[i] > '9') && !strings.ContainsRune("+-.", rune(s[i]))) {
 			return false
 		}
 	}

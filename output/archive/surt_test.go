@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestKey: the keys are those of surt.surt of the Python package surt, with which pywb makes and looks
-// up its indexes; this list was put through its rules.
+// TestKey: the keys are those of surt.surt of the Python package surt, with which pywb makes and
+// looks up its indexes; this list was put through its rules.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
@@ -96,8 +96,10 @@ func TestKey(t *testing.T) {
 // case nor one more level of escapes changes it.
 func FuzzKey(f *testing.F) {
 	for _, seed := range []string{
-		"http://a.test/A?b=%41&a", "http://u@[::1]:81//x/..?sid=", "urn:view:http://x/", "http://\xff%C3/%",
-		"http://010.1/?&&", "a.test:80/x", "http://a.test/(s(4hqa0555fwsecu455xqckv45))/x.aspx?cfid=1&cftoken=2",
+		"http://a.test/A?b=%41&a", "http://u@[::1]:81//x/..?sid=", "urn:view:http://x/",
+		"http://\xff%C3/%",
+		"http://010.1/?&&", "a.test:80/x",
+		"http://a.test/(s(4hqa0555fwsecu455xqckv45))/x.aspx?cfid=1&cftoken=2",
 	} {
 		f.Add(seed)
 	}

@@ -11,7 +11,8 @@ import (
 	"crawlnode/local/files"
 )
 
-// tornFile takes half of a write and cannot be cut while full is set, as on a file system that writes nothing in place.
+// tornFile takes half of a write and cannot be cut while full is set, as on a file system that
+// writes nothing in place.
 type tornFile struct {
 	files.File
 	full *atomic.Bool
@@ -32,7 +33,8 @@ func (f tornFile) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// TestNoRoomToCut: what a refused write has left is cut off once there is room, by the next write, or when the file is finished.
+// TestNoRoomToCut: what a refused write has left is cut off once there is room, by the next write,
+// or when the file is finished.
 func TestNoRoomToCut(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]bool{"tried again": true, "given up": false} {
@@ -40,10 +42,13 @@ func TestNoRoomToCut(t *testing.T) {
 			t.Parallel()
 			var full atomic.Bool
 			dir := t.TempDir()
-			a := open(t, dir, Options{OnError: func(err error) { t.Errorf("it has stopped: %v", err) }, OpenFile: func(path string, flag int) (files.File, error) {
-				f, err := files.OpenFile(path, flag)
-				return tornFile{f, &full}, err
-			}})
+			a := open(t, dir, Options{
+				OnError: func(err error) { t.Errorf("it has stopped: %v", err) },
+				OpenFile: func(path string, flag int) (files.File, error) {
+					f, err := files.OpenFile(path, flag)
+					return tornFile{f, &full}, err
+				},
+			})
 			put(t, a, capture(t, "http://a.test/1", "first"))
 			full.Store(true)
 			second := capture(t, "http://a.test/2", strings.Repeat("second", 1000))

@@ -102,7 +102,10 @@ func hasCaptures(path string, offset int64) (bool, error) {
 }
 
 // endsOf reads from an index where the last record of each of its files ends.
-func endsOf(path string, changed map[string]time.Time) (ends map[string]int64, usable bool, err error) {
+func endsOf(
+	path string,
+	changed map[string]time.Time,
+) (ends map[string]int64, usable bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, true, nil // it was finished, and has its other name now

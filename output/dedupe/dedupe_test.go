@@ -69,15 +69,19 @@ func TestWhatCounts(t *testing.T) {
 		cdxj(d("unchanged"), "20240101000000", "http://b.test/", "text/html", "304") +
 		cdxj(d(""), "20240101000000", "http://b.test/", "text/html", "200") +
 		cdxj(d("undated"), "2024", "http://b.test/", "text/html", "200") +
-		cdxj(d("long"), "20240101000000", "http://b.test/"+strings.Repeat("x", maxURL), "text/html", "200") +
+		cdxj(d("long"), "20240101000000", "http://b.test/"+strings.Repeat("x", maxURL), "text/html",
+			"200") +
 		cdxj(d("two lines"), "20240101000000", "http://b.test/\nx", "text/html", "200") +
 		cdxj(d("gone"), "20240101000000", "http://b.test/gone", "text/html", "404") +
 		`key 20240101000000 {"url":"http://b.test/","status":"200","digest":"md5:AAAA"}` + "\n"
-	bare := strings.ReplaceAll(cdxj(d("of another"), "20230101000000", "http://cc.test/", "text/html", "200"), "sha1:", "")
+	bare := strings.ReplaceAll(
+		cdxj(d("of another"), "20230101000000", "http://cc.test/", "text/html", "200"), "sha1:", "")
 	x := open(t, t.TempDir(), write(t, "a.cdxj", text), write(t, "b.cdxj.gz", packed(t, bare)))
 	for payload, want := range map[string]string{
-		"a": "2025-01-01 http://first.test/ x", "gone": "2024-01-01 http://b.test/gone", "of another": "2023-01-01 http://cc.test/",
-		"only a revisit": "", "unchanged": "", "": "", "undated": "", "long": "", "two lines": "", "nobody's": "",
+		"a": "2025-01-01 http://first.test/ x", "gone": "2024-01-01 http://b.test/gone",
+		"of another":     "2023-01-01 http://cc.test/",
+		"only a revisit": "", "unchanged": "", "": "", "undated": "", "long": "", "two lines": "",
+		"nobody's": "",
 	} {
 		o, err := x.Find(d(payload))
 		got := ""
@@ -133,7 +137,8 @@ func TestCrowded(t *testing.T) {
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made")
-	index := write(t, "a.cdxj", cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200"))
+	index := write(t, "a.cdxj",
+		cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200"))
 	made := 0
 	start := func(want int, known string) {
 		t.Helper()
@@ -160,7 +165,8 @@ func TestStarts(t *testing.T) {
 	if err := os.WriteFile(index, []byte(more+more), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, namePrefix+"0.index.tmp"), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, namePrefix+
+		"0.index.tmp"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	start(2, "b")
@@ -172,7 +178,8 @@ func TestStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, damaged := range [][]byte{nil, whole[:len(whole)-1], whole[1:], bytes.Replace(whole, []byte{0, 0, 0, 0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0, 0, 0, 1}, 1)} {
+	for i, damaged := range [][]byte{nil, whole[:len(whole)-1], whole[1:],
+		bytes.Replace(whole, []byte{0, 0, 0, 0, 0, 0, 0, 0}, []byte{0, 0, 0, 0, 0, 0, 0, 1}, 1)} {
 		if err := os.WriteFile(paths[0], damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +191,8 @@ func TestStarts(t *testing.T) {
 func TestDamagedLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := open(t, dir, write(t, "a.cdxj", cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200")))
+	x := open(t, dir, write(t, "a.cdxj",
+		cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200")))
 	f, err := os.OpenFile(x.path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +200,8 @@ func TestDamagedLines(t *testing.T) {
 	if _, err := f.WriteAt([]byte("x"), digestLen+1); err != nil { // its date
 		t.Fatal(err)
 	}
-	if o, err := x.Find(sumOf("a")); !errors.Is(err, errDamaged) || o != nil || !strings.Contains(err.Error(), x.path) {
+	if o, err := x.Find(sumOf("a")); !errors.Is(err, errDamaged) || o != nil ||
+		!strings.Contains(err.Error(), x.path) {
 		t.Errorf("a damaged date: %+v, %v", o, err)
 	}
 	if err := errors.Join(f.Truncate(10), f.Close()); err != nil {
@@ -212,8 +221,10 @@ func TestWrongIndexes(t *testing.T) {
 		"a folder":   {t.TempDir(), "is a folder: name an index file; crawlnode export cdxj"},
 		"a device":   {"/dev/null", "/dev/null is no regular file"},
 		"a bad line": {write(t, "a.cdxj", good+"nonsense\n"), "a.cdxj:2: it has 1 of the 6 fields"},
-		"cut gzip":   {write(t, "b.cdxj.gz", packed(t, good)[:60]), "b.cdxj.gz: the packed file is cut off or damaged"},
-		"no gzip":    {write(t, "c.cdxj.gz", "\x1f\x8bx"), "c.cdxj.gz: it begins as gzip does, and is damaged"},
+		"cut gzip": {write(t, "b.cdxj.gz", packed(t, good)[:60]),
+			"b.cdxj.gz: the packed file is cut off or damaged"},
+		"no gzip": {write(t, "c.cdxj.gz", "\x1f\x8bx"),
+			"c.cdxj.gz: it begins as gzip does, and is damaged"},
 		"no SHA-1": {write(t, "d.cdxj", strings.ReplaceAll(good, "sha1:", "md5:")),
 			"none of the 1 captures in "},
 	} {
@@ -231,13 +242,15 @@ func TestWrongIndexes(t *testing.T) {
 // TestChanging: an index that grows while it is read is an error.
 func TestChanging(t *testing.T) {
 	t.Parallel()
-	index, dir := write(t, "a.cdxj", cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200")), t.TempDir()
+	index, dir := write(t, "a.cdxj",
+		cdxj(sumOf("a"), "20250101000000", "http://a.test/", "text/html", "200")), t.TempDir()
 	_, err := Open(Options{Files: []string{index}, Dir: dir, Making: func(int64) {
 		if err := os.WriteFile(index, nil, 0o600); err != nil {
 			t.Error(err)
 		}
 	}})
-	if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), index+" changed while it was read") {
+	if !errors.Is(err, ErrInput) ||
+		!strings.Contains(err.Error(), index+" changed while it was read") {
 		t.Errorf("changed: %v", err)
 	}
 	_, err = Open(Options{Files: []string{index}, Dir: dir, Making: func(int64) {
@@ -280,7 +293,8 @@ func benchIndex(b *testing.B, n int) (path string) {
 	path = filepath.Join(b.TempDir(), "a.cdxj")
 	var text bytes.Buffer
 	for i := range n {
-		text.WriteString(cdxj(sumOf(fmt.Sprint(i)), "20250101000000", fmt.Sprintf("https://www.example.org/a/folder/and/the/page-%d.html", i), "text/html", "200"))
+		text.WriteString(cdxj(sumOf(fmt.Sprint(i)), "20250101000000",
+			fmt.Sprintf("https://www.example.org/a/folder/and/the/page-%d.html", i), "text/html", "200"))
 	}
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		b.Fatal(err)

@@ -74,8 +74,14 @@ func NewBuilder(o Options) (*Builder, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Builder{opts: o, dir: dir, ids: map[xxh3.Uint128]uint32{}, names: names, out: bufio.NewWriterSize(names, 1<<18),
-		links: make([]link, 0, runLinks)}, nil // at once: a slice that grows would take twice as much
+	return &Builder{
+		opts:  o,
+		dir:   dir,
+		ids:   map[xxh3.Uint128]uint32{},
+		names: names,
+		out:   bufio.NewWriterSize(names, 1<<18),
+		links: make([]link, 0, runLinks),
+	}, nil // at once: a slice that grows would take twice as much
 }
 
 // Counts says what was read so far.
@@ -188,7 +194,8 @@ func (b *Builder) Finish() (*Graph, error) {
 	if err := errors.Join(w.out.Flush(), b.dropRuns()); err != nil {
 		return nil, err
 	}
-	return &Graph{file: f, names: b.names, nodes: nodes, links: w.links, places: append(b.places, b.place)}, nil
+	return &Graph{file: f, names: b.names, nodes: nodes, links: w.links, places: append(b.places,
+		b.place)}, nil
 }
 
 // dropRuns deletes the runs, which are as large as the graph.

@@ -115,9 +115,13 @@ func TestRead(t *testing.T) {
 		nodes int
 		self  int64
 	}{
-		{"links.jsonl", Options{}, lines, []string{"http://a.test/>http://b.test/x", "http://a.test/>http://c.test:81/", "http://b.test/x>http://a.test/é"}, 5, 1},
-		{"links.jsonl.gz", Options{SkipNoFollow: true}, lines, []string{"http://a.test/>http://b.test/x", "http://b.test/x>http://a.test/é"}, 4, 1},
-		{"links.jsonl.zst", Options{Assets: true}, lines, []string{"http://a.test/>http://b.test/x", "http://a.test/>http://c.test:81/", "http://a.test/>http://c.test/i.png", "http://b.test/x>http://a.test/é"}, 6, 1},
+		{"links.jsonl", Options{}, lines, []string{"http://a.test/>http://b.test/x",
+			"http://a.test/>http://c.test:81/", "http://b.test/x>http://a.test/é"}, 5, 1},
+		{"links.jsonl.gz", Options{SkipNoFollow: true}, lines,
+			[]string{"http://a.test/>http://b.test/x", "http://b.test/x>http://a.test/é"}, 4, 1},
+		{"links.jsonl.zst", Options{Assets: true}, lines, []string{"http://a.test/>http://b.test/x",
+			"http://a.test/>http://c.test:81/", "http://a.test/>http://c.test/i.png",
+			"http://b.test/x>http://a.test/é"}, 6, 1},
 		{"links.jsonl", Options{Hosts: true}, lines, []string{"b.test>a.test", "a.test>b.test", "a.test>c.test"}, 4, 1},
 		{"hosts.jsonl", Options{Hosts: true}, `{"source":"a.test","target":"b.test","links":3}`, []string{"a.test>b.test"}, 2, 0},
 		{"empty", Options{}, "", nil, 0, 0},
@@ -157,7 +161,8 @@ func TestReadRefuses(t *testing.T) {
 		{compressed(t, "a.warc.gz", "no record"), "no whole record at offset 0"},
 		{compressed(t, "a.warc", "WARC/1.1"), "no whole record"},
 	} {
-		if err := builder(t, Options{}).Read(c.path); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := builder(t, Options{}).Read(c.path); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.says)
 		}
 	}
@@ -166,17 +171,22 @@ func TestReadRefuses(t *testing.T) {
 // record is a WARC record of an answer.
 func record(uri, head, body string) string {
 	block := strings.ReplaceAll(head, "\n", "\r\n") + "\r\n\r\n" + body
-	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1b2c5d6e-0000-4000-8000-000000000001>\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"+
-		"WARC-Target-URI: %s\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", uri, len(block), block)
+	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: response\r\n"+
+		"WARC-Record-ID: <urn:uuid:1b2c5d6e-0000-4000-8000-000000000001>\r\n"+
+		"WARC-Date: 2026-01-02T03:04:05Z\r\n"+
+		"WARC-Target-URI: %s\r\nContent-Type: application/http;msgtype=response\r\n"+
+		"Content-Length: %d\r\n\r\n%s\r\n\r\n", uri, len(block), block)
 }
 
 func TestReadWARC(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	for _, r := range []string{
-		record("http://a.test/", "HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8", `<a href="/b">b</a> <a rel=nofollow href="/c">c</a><img src="/i.png">`),
+		record("http://a.test/", "HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8",
+			`<a href="/b">b</a> <a rel=nofollow href="/c">c</a><img src="/i.png">`),
 		record("http://a.test/old", "HTTP/1.1 301 Moved\nLocation: /b", ""),
-		record("http://a.test/gone", "HTTP/1.1 404 Not Found\nContent-Type: text/html", `<a href="/nowhere">x</a>`),
+		record("http://a.test/gone", "HTTP/1.1 404 Not Found\nContent-Type: text/html",
+			`<a href="/nowhere">x</a>`),
 		record("http://a.test/i.png", "HTTP/1.1 200 OK\nContent-Type: image/png", "\x89PNG"),
 		record("dns:a.test", "HTTP/1.1 200 OK\nContent-Type: text/html", ""),
 	} {
@@ -194,8 +204,10 @@ func TestReadWARC(t *testing.T) {
 	if err := b.Read(path); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"http://a.test/>http://a.test/b", "http://a.test/old>http://a.test/b", "http://a.test/>http://a.test/c"}
-	if got := edges(t, b); !slices.Equal(got, want) || read != int64(file.Len()) || b.Counts().Lines != 5 {
+	want := []string{"http://a.test/>http://a.test/b", "http://a.test/old>http://a.test/b",
+		"http://a.test/>http://a.test/c"}
+	if got := edges(t, b); !slices.Equal(got, want) || read != int64(file.Len()) ||
+		b.Counts().Lines != 5 {
 		t.Errorf("%q, want %q; %d of %d bytes, %+v", got, want, read, file.Len(), b.Counts())
 	}
 }
@@ -247,7 +259,8 @@ func TestReadStops(t *testing.T) {
 func TestHostOf(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"http://a.test/x": "a.test", "https://a.test:81/?q": "a.test", "http://[::1]:80/": "[::1]", "http://[::1]/": "[::1]", "http://a.test": "a.test", "a.test": "a.test",
+		"http://a.test/x": "a.test", "https://a.test:81/?q": "a.test", "http://[::1]:80/": "[::1]",
+		"http://[::1]/": "[::1]", "http://a.test": "a.test", "a.test": "a.test",
 		"http://a.test?x=:/": "a.test",
 	} {
 		if got := hostOf(url); got != want {
@@ -283,7 +296,10 @@ func BenchmarkRead(b *testing.B) {
 	var text strings.Builder
 	const links = 100_000
 	for i := range links {
-		fmt.Fprintf(&text, `{"source":"http://host%d.test/page/%d","target":"http://host%d.test/page/%d","text":"a link","tag":"a"}`+"\n", i/400, i/40, i%997, i%7919)
+		fmt.Fprintf(&text,
+			`{"source":"http://host%d.test/page/%d","target":"http://host%d.test/page/%d","text":"a link","tag":"a"}`+
+				"\n",
+			i/400, i/40, i%997, i%7919)
 	}
 	for b.Loop() {
 		g, err := NewBuilder(Options{Dir: b.TempDir()})

@@ -37,7 +37,8 @@ func (b *Builder) Read(path string) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder: give its files, for example %s", path, filepath.Join(path, "links-*.jsonl.gz"))
+		return fmt.Errorf("%s is a folder: give its files, for example %s", path,
+			filepath.Join(path, "links-*.jsonl.gz"))
 	}
 	if archive.IsFile(path) {
 		return b.readWARC(path)
@@ -154,7 +155,8 @@ func (b *Builder) addLine(text []byte) error {
 	switch {
 	case l.Source != "" && l.Target != "" && l.Links != nil: // of hosts
 		if !b.opts.Hosts {
-			return errors.New("it is a list of hosts, which has no pages: use --by host, or give lists of links")
+			return errors.New(
+				"it is a list of hosts, which has no pages: use --by host, or give lists of links")
 		}
 		return b.add(l.Source, l.Target)
 	case l.Source != "" && l.Target != "":
@@ -214,7 +216,12 @@ func ownLink(text []byte) (l line, ok bool) {
 	if !ok || bytes.ContainsAny(tag, `"\`) {
 		return l, false
 	}
-	return line{Source: string(source), Target: string(target), Tag: string(tag), NoFollow: bytes.Contains(rest, noFollowField)}, true
+	return line{
+		Source:   string(source),
+		Target:   string(target),
+		Tag:      string(tag),
+		NoFollow: bytes.Contains(rest, noFollowField),
+	}, true
 }
 
 // sizeOf is the size of a file, 0 if it cannot be told.

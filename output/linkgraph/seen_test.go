@@ -18,9 +18,10 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestLinksAsSeen: the links of a WARC file are those that the crawl saw: of duplicates too, of pages as a browser has shown them, of
-// pages of which a part could be decoded. The file may be compressed record by record, as a whole, or not at all; duplicates may
-// stand before what they refer to.
+// TestLinksAsSeen: the links of a WARC file are those that the crawl saw: of duplicates too, of
+// pages as a browser has shown them, of pages of which a part could be decoded. The file may be
+// compressed record by record, as a whole, or not at all; duplicates may stand before what they
+// refer to.
 func TestLinksAsSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -35,13 +36,25 @@ func TestLinksAsSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := crawl.Capture{URL: u, FetchedAt: time.Unix(1e9, 0), Status: status, RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), Body: []byte(body), Digest: sha1.Sum([]byte(body)),
-			ResponseHead: fmt.Appendf(nil, "HTTP/1.1 %d X\r\n%s\r\n", status, head)}
+		c := crawl.Capture{
+			URL:          u,
+			FetchedAt:    time.Unix(1e9, 0),
+			Status:       status,
+			RequestHead:  []byte("GET / HTTP/1.1\r\n\r\n"),
+			Body:         []byte(body),
+			Digest:       sha1.Sum([]byte(body)),
+			ResponseHead: fmt.Appendf(nil, "HTTP/1.1 %d X\r\n%s\r\n", status, head),
+		}
 		if shown != "" {
-			c.Resources = []crawl.Resource{{At: c.FetchedAt, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
+			c.Resources = []crawl.Resource{
+				{At: c.FetchedAt, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
 		}
 		if duplicate {
-			c.Original = &crawl.Original{Record: first.Record, URL: "http://h.test/plain", FetchedAt: c.FetchedAt}
+			c.Original = &crawl.Original{
+				Record:    first.Record,
+				URL:       "http://h.test/plain",
+				FetchedAt: c.FetchedAt,
+			}
 		}
 		ref, err := a.Put(t.Context(), c)
 		if err != nil {
@@ -69,7 +82,8 @@ func TestLinksAsSeen(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"again there", "moved there", "packed from-packed", "plain from-plain", "shown from-shown", "twin from-plain", "untyped from-untyped"}
+	want := []string{"again there", "moved there", "packed from-packed", "plain from-plain",
+		"shown from-shown", "twin from-plain", "untyped from-untyped"}
 	files, err := archive.Files(dir)
 	if err != nil || len(files) != 10 {
 		t.Fatal(files, err)

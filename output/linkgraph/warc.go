@@ -27,8 +27,8 @@ func (b *Builder) readWARC(path string) error {
 	}, b.addCapture)
 }
 
-// addCapture adds the links of one answer, as the crawl saw it. What is no page has none, and neither
-// has what a crawler would not take for a URL.
+// addCapture adds the links of one answer, as the crawl saw it. What is no page has none, and
+// neither has what a crawler would not take for a URL.
 func (b *Builder) addCapture(p *readback.Page) error {
 	page, err := urlnorm.ParseRouted(p.Record.TargetURI)
 	if err != nil {

@@ -109,7 +109,12 @@ func Open(dir string, o Options) (*Outputs, error) {
 	if err := repairAll(dir, o.OnRepair); err != nil {
 		return nil, fmt.Errorf("open derived outputs in %s: %w", dir, err)
 	}
-	s := &Outputs{opts: o, random: &lockedReader{r: o.Rand}, all: o.SkipRate >= 1, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	s := &Outputs{
+		opts:   o,
+		random: &lockedReader{r: o.Rand},
+		all:    o.SkipRate >= 1,
+		slots:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
 	serial, err := s.takeStock(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open derived outputs in %s: %w", dir, err)
@@ -164,10 +169,17 @@ func (s *Outputs) Sampled(u urlnorm.URL) bool {
 }
 
 // Page writes what is derived from an answer: c is the exchange, o what is known of it, doc the
-// parsed page, nil when it was not a page, said what it says of itself, nil for nothing. A sitemap file is not a page either and gives no line.
-// The arguments are read until Page returns. Its error is that of ctx, after which some outputs may
-// have lines of the page, or final.
-func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, said *metadata.Record) error {
+// parsed page, nil when it was not a page, said what it says of itself, nil for nothing. A sitemap
+// file is not a page either and gives no line. The arguments are read until Page returns. Its error
+// is that of ctx, after which some outputs may have lines of the page, or final.
+func (s *Outputs) Page(
+	ctx context.Context,
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	depth int,
+	doc *htmlparse.Document,
+	said *metadata.Record,
+) error {
 	if o.IsSitemap {
 		return s.failure()
 	}
@@ -207,7 +219,12 @@ func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, 
 }
 
 // hostsOf writes the hosts that a page links to, piece by piece.
-func (s *Outputs) hostsOf(ctx context.Context, buf *[]byte, source urlnorm.URL, doc *htmlparse.Document) error {
+func (s *Outputs) hostsOf(
+	ctx context.Context,
+	buf *[]byte,
+	source urlnorm.URL,
+	doc *htmlparse.Document,
+) error {
 	*buf = (*buf)[:0]
 	for host, links := range hostsOf(source, doc) {
 		if *buf = appendPair(*buf, source.Host(), host, links); len(*buf) < pieceBytes {
@@ -222,7 +239,12 @@ func (s *Outputs) hostsOf(ctx context.Context, buf *[]byte, source urlnorm.URL, 
 }
 
 // linksOf writes a page's links, piece by piece.
-func (s *Outputs) linksOf(ctx context.Context, buf *[]byte, source urlnorm.URL, doc *htmlparse.Document) error {
+func (s *Outputs) linksOf(
+	ctx context.Context,
+	buf *[]byte,
+	source urlnorm.URL,
+	doc *htmlparse.Document,
+) error {
 	*buf = (*buf)[:0]
 	for i := range doc.Links {
 		*buf = appendLink(*buf, source, doc, i)
@@ -288,8 +310,8 @@ func (s *Outputs) add(ctx context.Context, o *stream, b []byte) error {
 	}
 }
 
-// Sync makes everything durable that was written before the call. When the disk is full (files.NoRoom) it
-// may be called again.
+// Sync makes everything durable that was written before the call. When the disk is full
+// (files.NoRoom) it may be called again.
 func (s *Outputs) Sync() error {
 	if err := s.failure(); err != nil {
 		return err

@@ -44,21 +44,37 @@ func open(t testing.TB, dir string, o Options) *Outputs {
 }
 
 // put writes a page of HTML.
-func put(t testing.TB, s *Outputs, at, html string, change ...func(*crawl.Capture, *crawl.Outcome)) {
+func put(
+	t testing.TB,
+	s *Outputs,
+	at, html string,
+	change ...func(*crawl.Capture, *crawl.Outcome),
+) {
 	t.Helper()
 	if err := page(t, s, at, html, change...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func page(t testing.TB, s *Outputs, at, html string, change ...func(*crawl.Capture, *crawl.Outcome)) error {
+func page(
+	t testing.TB,
+	s *Outputs,
+	at, html string,
+	change ...func(*crawl.Capture, *crawl.Outcome),
+) error {
 	t.Helper()
 	c := crawl.Capture{URL: url(t, at), Body: []byte(html)}
-	o := crawl.Outcome{Status: 200, ContentType: "text/html", FetchedAt: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Bytes: int64(len(html))}
+	o := crawl.Outcome{
+		Status:      200,
+		ContentType: "text/html",
+		FetchedAt:   time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+		Bytes:       int64(len(html)),
+	}
 	for _, f := range change {
 		f(&c, &o)
 	}
-	doc := htmlparse.ParseWith(htmlparse.Options{Anchors: s.Anchors()}, c.Body, "text/html; charset=utf-8", c.URL)
+	doc := htmlparse.ParseWith(htmlparse.Options{Anchors: s.Anchors()}, c.Body,
+		"text/html; charset=utf-8", c.URL)
 	return s.Page(t.Context(), &c, &o, 3, &doc, nil)
 }
 
@@ -129,15 +145,27 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, everything())
-	put(t, s, "http://a.test/1", `<html lang="de-CH"><title>A "title"</title><meta name=description content="What it is"><link rel=canonical href=/c>
+	put(t, s, "http://a.test/1",
+		`<html lang="de-CH"><title>A "title"</title><meta name=description content="What it is"><link rel=canonical href=/c>
 		<a href="/2" rel="nofollow">to &amp; <b>fro</b></a><a href="http://b.test/">b</a><a href="http://b.test/x">b</a><img src="http://c.test/i">`,
 		func(c *crawl.Capture, o *crawl.Outcome) {
 			c.Original = &crawl.Original{URL: "http://o.test/"}
 			o.Digest[0] = 0xff
 			o.NoIndex, o.Simhash, o.NearOf, o.Truncated = true, 0xabc, "http://near.test/", "length"
-			o.Archive = crawl.ArchiveRef{File: "f.warc.gz", Offset: 7, Length: 9, Record: [16]byte{0: 0xab, 15: 1}}
+			o.Archive = crawl.ArchiveRef{
+				File:   "f.warc.gz",
+				Offset: 7,
+				Length: 9,
+				Record: [16]byte{0: 0xab, 15: 1},
+			}
 		})
-	if err := s.Skipped(t.Context(), []crawl.Skip{{URL: url(t, "http://s.test/"), Source: url(t, "http://a.test/1"), Reason: crawl.SkipTrap, Via: crawl.ViaLink, At: time.Unix(0, 0)},
+	if err := s.Skipped(t.Context(), []crawl.Skip{{
+		URL:    url(t, "http://s.test/"),
+		Source: url(t, "http://a.test/1"),
+		Reason: crawl.SkipTrap,
+		Via:    crawl.ViaLink,
+		At:     time.Unix(0, 0),
+	},
 		{URL: url(t, "http://r.test/"), Reason: crawl.SkipRobots, Via: crawl.ViaSeed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +176,18 @@ func TestLines(t *testing.T) {
 	want := map[string]string{
 		Pages: `{"url":"http://a.test/1","fetched_at":"2026-01-02T03:04:05.006Z","status":200,"mime":"text/html","title":"A \"title\"","description":"What it is",` +
 			`"language":"de-CH","charset":"utf-8","canonical":"http://a.test/c","noindex":true,"preferences":{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]},"digest":"sha1:74AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","simhash":"0000000000000abc",` +
-			`"near_duplicate_of":"http://near.test/","duplicate_of":"http://o.test/","depth":3,"bytes":257,"truncated":true,"warc":{"file":"f.warc.gz","offset":7,"length":9}}` + "\n",
-		Links: `{"source":"http://a.test/1","target":"http://a.test/c","rel":"canonical","tag":"link"}` + "\n" +
-			`{"source":"http://a.test/1","target":"http://a.test/2","text":"to & fro","rel":"nofollow","nofollow":true,"tag":"a"}` + "\n" +
+			`"near_duplicate_of":"http://near.test/","duplicate_of":"http://o.test/","depth":3,"bytes":257,"truncated":true,"warc":{"file":"f.warc.gz","offset":7,"length":9}}` +
+			"\n",
+		Links: `{"source":"http://a.test/1","target":"http://a.test/c","rel":"canonical","tag":"link"}` +
+			"\n" +
+			`{"source":"http://a.test/1","target":"http://a.test/2","text":"to & fro","rel":"nofollow","nofollow":true,"tag":"a"}` +
+			"\n" +
 			`{"source":"http://a.test/1","target":"http://b.test/","text":"b","tag":"a"}` + "\n" +
 			`{"source":"http://a.test/1","target":"http://b.test/x","text":"b","tag":"a"}` + "\n" +
 			`{"source":"http://a.test/1","target":"http://c.test/i","tag":"img"}` + "\n",
 		Hosts: `{"source":"a.test","target":"b.test","links":2}` + "\n",
-		Skipped: `{"url":"http://s.test/","source":"http://a.test/1","reason":"trap","via":"link","at":"1970-01-01T00:00:00.000Z"}` + "\n" +
+		Skipped: `{"url":"http://s.test/","source":"http://a.test/1","reason":"trap","via":"link","at":"1970-01-01T00:00:00.000Z"}` +
+			"\n" +
 			`{"url":"http://r.test/","reason":"robots","via":"seed"}` + "\n",
 	}
 	for kind, want := range want {
@@ -164,8 +196,10 @@ func TestLines(t *testing.T) {
 		}
 	}
 	text := unpacked(t, dir, Text)
-	for _, part := range []string{"WARC-Type: conversion\r\n", "WARC-Target-URI: http://a.test/1\r\n", "WARC-Refers-To: <urn:uuid:ab000000-0000-0000-0000-000000000001>\r\n",
-		"WARC-Date: 2026-01-02T03:04:05.006Z\r\n", "WARC-Identified-Content-Language: de-CH\r\n", "Content-Type: text/plain\r\n", "\r\n\r\nto & frobb\r\n\r\n"} {
+	for _, part := range []string{"WARC-Type: conversion\r\n", "WARC-Target-URI: http://a.test/1\r\n",
+		"WARC-Refers-To: <urn:uuid:ab000000-0000-0000-0000-000000000001>\r\n",
+		"WARC-Date: 2026-01-02T03:04:05.006Z\r\n", "WARC-Identified-Content-Language: de-CH\r\n",
+		"Content-Type: text/plain\r\n", "\r\n\r\nto & frobb\r\n\r\n"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the text lacks %q:\n%s", part, text)
 		}
@@ -203,7 +237,8 @@ func TestNotAsked(t *testing.T) {
 	if s.Anchors() || s.Sampled(url(t, "http://a.test/")) {
 		t.Error("it wants what nobody asked for")
 	}
-	if err := errors.Join(s.Skipped(t.Context(), []crawl.Skip{{URL: url(t, "http://a.test/")}}), s.Sync()); err != nil {
+	if err := errors.Join(s.Skipped(t.Context(), []crawl.Skip{{URL: url(t, "http://a.test/")}}),
+		s.Sync()); err != nil {
 		t.Error(err)
 	}
 	shut(t, s)
@@ -219,7 +254,8 @@ func TestSampled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, rate := range []float64{0, 0.01, 0.5, 0.999, 1} {
-		s, again := open(t, dir, Options{Node: "x1", SkipRate: rate}), open(t, t.TempDir(), Options{Node: "y", SkipRate: rate})
+		s, again := open(t, dir, Options{Node: "x1", SkipRate: rate}), open(t, t.TempDir(),
+			Options{Node: "y", SkipRate: rate})
 		n := 0
 		for i := range 10000 {
 			u := url(t, fmt.Sprintf("http://a.test/%d", i))
@@ -230,7 +266,8 @@ func TestSampled(t *testing.T) {
 				t.Fatalf("two nodes do not agree on %s", u)
 			}
 		}
-		if off := float64(n) - rate*10000; off > 200 || off < -200 || rate == 1 && n != 10000 || rate == 0 && n != 0 {
+		if off := float64(n) - rate*10000; off > 200 || off < -200 || rate == 1 && n != 10000 ||
+			rate == 0 && n != 0 {
 			t.Errorf("rate %v: %d of 10000", rate, n)
 		}
 	}
@@ -245,7 +282,8 @@ func TestTurn(t *testing.T) {
 	s := open(t, dir, o)
 	const pages = 200
 	for i := range pages {
-		put(t, s, fmt.Sprintf("http://a.test/%d", i), fmt.Sprintf("<title>%d</title>", i)+strings.Repeat(fmt.Sprintf("<a href=/x>%d</a> words", i*i), 300))
+		put(t, s, fmt.Sprintf("http://a.test/%d", i), fmt.Sprintf("<title>%d</title>", i)+
+			strings.Repeat(fmt.Sprintf("<a href=/x>%d</a> words", i*i), 300))
 		if i%20 == 19 {
 			if err := s.checkpointAll(); err != nil {
 				t.Fatal(err)
@@ -269,7 +307,8 @@ func TestTurn(t *testing.T) {
 	}
 	before := s.Stats()
 	s = open(t, dir, o)
-	if got := s.Stats(); got != before || got.Files != int64(only(t, dir)) || got.Bytes < 10*o.MaxFileBytes/2 {
+	if got := s.Stats(); got != before || got.Files != int64(only(t, dir)) ||
+		got.Bytes < 10*o.MaxFileBytes/2 {
 		t.Errorf("counted %+v while writing, %+v after another Open", before, got)
 	}
 	put(t, s, "http://a.test/more", "")
@@ -296,7 +335,8 @@ func TestHostsAreAddedUp(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{Node: "x1", Hosts: true})
 	for i := range 100 {
-		put(t, s, fmt.Sprintf("http://a.test/%d", i), "<a href=http://b.test/>b</a><a href=http://b.test/>b</a><a href=http://c.test/>c</a>")
+		put(t, s, fmt.Sprintf("http://a.test/%d", i),
+			"<a href=http://b.test/>b</a><a href=http://b.test/>b</a><a href=http://c.test/>c</a>")
 		if i == 49 {
 			if err := s.checkpointAll(); err != nil {
 				t.Fatal(err)
@@ -309,7 +349,8 @@ func TestHostsAreAddedUp(t *testing.T) {
 	for _, l := range lines {
 		sums[fmt.Sprint(l["source"], " ", l["target"])] += l["links"].(float64)
 	}
-	if len(lines) != 4 || len(sums) != 2 || sums["a.test b.test"] != 200 || sums["a.test c.test"] != 100 {
+	if len(lines) != 4 || len(sums) != 2 || sums["a.test b.test"] != 200 ||
+		sums["a.test c.test"] != 100 {
 		t.Errorf("%d lines, sums %v", len(lines), sums)
 	}
 }
@@ -333,13 +374,16 @@ func TestHostilePage(t *testing.T) {
 	}
 	shut(t, s)
 	links := decoded(t, unpacked(t, dir, Links))
-	if len(links) != 3000 || links[17]["text"] != "\uFFFD( \a \"} {\"17" || links[17]["source"] != long {
+	if len(links) != 3000 || links[17]["text"] != "\uFFFD( \a \"} {\"17" ||
+		links[17]["source"] != long {
 		t.Errorf("%d links, one %.300v", len(links), links[min(17, len(links)-1)])
 	}
-	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 || !strings.HasSuffix(got[0]["title"].(string), "\"} { \\") {
+	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 ||
+		!strings.HasSuffix(got[0]["title"].(string), "\"} { \\") {
 		t.Errorf("pages %.300v", got)
 	}
-	if text := unpacked(t, dir, Text); strings.Contains(text, "\nX: y") || strings.Contains(text, "Content-Language") {
+	if text := unpacked(t, dir, Text); strings.Contains(text, "\nX: y") ||
+		strings.Contains(text, "Content-Language") {
 		t.Errorf("a field was smuggled in: %.600s", text)
 	}
 }
@@ -356,7 +400,8 @@ func TestManyWorkers(t *testing.T) {
 	for w := range workers {
 		wg.Go(func() {
 			for i := range each {
-				if err := page(t, s, fmt.Sprintf("http://a.test/%d/%d", w, i), strings.Repeat("<a href=http://b.test/>some words</a> ", 200)); err != nil {
+				if err := page(t, s, fmt.Sprintf("http://a.test/%d/%d", w, i),
+					strings.Repeat("<a href=http://b.test/>some words</a> ", 200)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -384,7 +429,8 @@ func TestManyWorkers(t *testing.T) {
 	}
 	links := strings.Count(unpacked(t, dir, Links), "\n")
 	texts := strings.Count(unpacked(t, dir, Text), "WARC-Type: conversion")
-	if len(seen) != workers*each || links != workers*each*200 || texts != workers*each || only(t, dir) < 5 {
+	if len(seen) != workers*each || links != workers*each*200 || texts != workers*each ||
+		only(t, dir) < 5 {
 		t.Errorf("%d pages, %d links, %d texts", len(seen), links, texts)
 	}
 }
@@ -407,7 +453,8 @@ func TestDiskFails(t *testing.T) {
 		}
 	}
 	shut(t, open(t, dir, everything()))
-	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 || got[0]["url"] != "http://a.test/1" {
+	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 ||
+		got[0]["url"] != "http://a.test/1" {
 		t.Errorf("pages %v", got)
 	}
 	only(t, dir)
@@ -425,7 +472,8 @@ func TestClosed(t *testing.T) {
 	cancel()
 	s.pages.token <- struct{}{} // another caller holds it
 	c, o := crawl.Capture{URL: url(t, "http://a.test/")}, crawl.Outcome{}
-	if err := s.Page(ctx, &c, &o, 0, nil, nil); !errors.Is(err, context.Canceled) || s.failure() != nil {
+	if err := s.Page(ctx, &c, &o, 0, nil, nil); !errors.Is(err, context.Canceled) ||
+		s.failure() != nil {
 		t.Errorf("Page that gives up: %v, %v", err, s.failure())
 	}
 }
@@ -433,7 +481,8 @@ func TestClosed(t *testing.T) {
 // BenchmarkPage writes everything that is derived from a page of 20 KB with 40 links.
 func BenchmarkPage(b *testing.B) {
 	s := open(b, b.TempDir(), everything())
-	html := "<title>A page</title>" + strings.Repeat(`<a href="/guide/chapter.html">more</a> `+strings.Repeat("some words of text ", 25), 40)
+	html := "<title>A page</title>" + strings.Repeat(
+		`<a href="/guide/chapter.html">more</a> `+strings.Repeat("some words of text ", 25), 40)
 	c := crawl.Capture{URL: url(b, "http://a.test/"), Body: []byte(html)}
 	o := crawl.Outcome{Status: 200, ContentType: "text/html", FetchedAt: time.Now()}
 	doc := htmlparse.ParseWith(htmlparse.Options{Anchors: true}, c.Body, "text/html", c.URL)
@@ -455,13 +504,20 @@ func TestUnchangedLines(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir, everything())
 		c := crawl.Capture{URL: url(t, "http://a.test/1"), Status: status}
-		o := crawl.Outcome{Status: status, ContentType: "text/html", Unchanged: true, NoIndex: true, Digest: crawl.Digest{1}}
+		o := crawl.Outcome{
+			Status:      status,
+			ContentType: "text/html",
+			Unchanged:   true,
+			NoIndex:     true,
+			Digest:      crawl.Digest{1},
+		}
 		if err := s.Page(t.Context(), &c, &o, 3, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		shut(t, s)
 		lines := decoded(t, unpacked(t, dir, Pages))
-		if len(lines) != 1 || lines[0]["unchanged"] != true || lines[0]["noindex"] != true || lines[0]["digest"] == nil || lines[0]["title"] != nil {
+		if len(lines) != 1 || lines[0]["unchanged"] != true || lines[0]["noindex"] != true ||
+			lines[0]["digest"] == nil || lines[0]["title"] != nil {
 			t.Errorf("%d: %v", status, lines)
 		}
 		for _, kind := range []string{Links, Hosts, Text, Skipped} {

@@ -67,12 +67,14 @@ type tailHead struct {
 func (s *stream) create() error {
 	now := time.Now()
 	for range 10000 {
-		name := fmt.Sprintf("%s-%s-%05d-%s%s", s.kind, now.UTC().Format("20060102150405"), s.serial, s.node, s.suffix)
+		name := fmt.Sprintf("%s-%s-%05d-%s%s", s.kind, now.UTC().Format("20060102150405"), s.serial,
+			s.node, s.suffix)
 		s.serial++
 		if _, err := os.Lstat(filepath.Join(s.dir, name)); err == nil {
 			continue // an older file has that name
 		}
-		gz, err := os.OpenFile(filepath.Join(s.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
+		gz, err := os.OpenFile(filepath.Join(s.dir, name+openSuffix),
+			os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
@@ -101,7 +103,8 @@ func (s *stream) undo(f *file, err error) error {
 	}
 	s.files.Add(-1)
 	s.bytes.Add(-f.size)
-	if e := errors.Join(removeIfThere(filepath.Join(s.dir, f.name+openSuffix)), removeIfThere(filepath.Join(s.dir, tailName(f.name)))); e != nil {
+	if e := errors.Join(removeIfThere(filepath.Join(s.dir, f.name+openSuffix)),
+		removeIfThere(filepath.Join(s.dir, tailName(f.name)))); e != nil {
 		return e
 	}
 	return err
@@ -109,7 +112,8 @@ func (s *stream) undo(f *file, err error) error {
 
 // start starts the file's tail, and writes the beginning of the file.
 func (s *stream) start(f *file, now time.Time) (err error) {
-	tail, err := os.OpenFile(filepath.Join(s.dir, tailName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
+	tail, err := os.OpenFile(filepath.Join(s.dir, tailName(f.name)),
+		os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return err
 	}
@@ -178,7 +182,8 @@ func (f *file) beginTail() error {
 	if err := f.tailEnd.Append(f.tail, 0, line); err != nil {
 		return fmt.Errorf("begin the tail of %s: %w", f.name, err)
 	}
-	f.after, f.tailSize, f.dirty, f.headless, f.since = f.size, int64(len(line)), false, false, time.Now()
+	f.after, f.tailSize, f.dirty, f.headless, f.since = f.size, int64(len(line)), false, false,
+		time.Now()
 	return nil
 }
 

@@ -72,7 +72,8 @@ func testDiskFull(t *testing.T, why error) {
 	}
 	const pages = 60
 	for i := range pages {
-		put(t, s, fmt.Sprintf("http://a.test/%d", i), fmt.Sprintf(`<p>%s<a href="http://b.test/%d">x</a>`, strings.Repeat("some text ", 40), i))
+		put(t, s, fmt.Sprintf("http://a.test/%d", i),
+			fmt.Sprintf(`<p>%s<a href="http://b.test/%d">x</a>`, strings.Repeat("some text ", 40), i))
 		tighten()
 		switch err := s.Sync(); {
 		case i%7 > 0 || err == nil:
@@ -88,7 +89,8 @@ func testDiskFull(t *testing.T, why error) {
 		t.Fatal(err)
 	}
 	shut(t, s)
-	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != pages || got[pages-1]["url"] != fmt.Sprintf("http://a.test/%d", pages-1) {
+	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != pages ||
+		got[pages-1]["url"] != fmt.Sprintf("http://a.test/%d", pages-1) {
 		t.Errorf("%d pages, want %d", len(got), pages)
 	}
 	if got := decoded(t, unpacked(t, dir, Links)); len(got) != pages {
@@ -122,7 +124,8 @@ func TestDiskStaysFull(t *testing.T) {
 		t.Errorf("closing on a full disk: %v", err)
 	}
 	shut(t, open(t, dir, everything()))
-	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 || got[0]["url"] != "http://a.test/1" {
+	if got := decoded(t, unpacked(t, dir, Pages)); len(got) != 1 ||
+		got[0]["url"] != "http://a.test/1" {
 		t.Errorf("pages %v, want the first", got)
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // FuzzString: a string becomes JSON that reads as the standard encoder's does.
 func FuzzString(f *testing.F) {
-	for _, s := range []string{"", "plain", "\"\\\x00\x1f\x7f\n", "\xff\xc3(\xed\xa0\x80", "\u2028\u00e4\U0001F600", "</script>"} {
+	for _, s := range []string{"", "plain", "\"\\\x00\x1f\x7f\n", "\xff\xc3(\xed\xa0\x80",
+		"\u2028\u00e4\U0001F600", "</script>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -25,7 +26,8 @@ func FuzzString(f *testing.F) {
 			t.Fatal(err)
 		}
 		var got, want string
-		if err := json.Unmarshal(ours, &got); err != nil || !utf8.Valid(ours) || bytes.ContainsAny(ours, "\n\r\x00") {
+		if err := json.Unmarshal(ours, &got); err != nil || !utf8.Valid(ours) ||
+			bytes.ContainsAny(ours, "\n\r\x00") {
 			t.Fatalf("%q: %v", ours, err)
 		}
 		if err := json.Unmarshal(theirs, &want); err != nil || got != want {
@@ -91,7 +93,8 @@ func FuzzRepair(f *testing.F) {
 		if err != nil && !r.Removed {
 			t.Fatal(err)
 		}
-		if whole, damage, err := wholeMembers(bytes.NewReader(left)); honest && (whole != int64(len(left)) || damage != nil || err != nil) {
+		if whole, damage, err := wholeMembers(bytes.NewReader(left)); honest &&
+			(whole != int64(len(left)) || damage != nil || err != nil) {
 			t.Fatalf("%+v leaves %d whole of %d bytes: %v, %v", r, whole, len(left), damage, err)
 		}
 	})

@@ -93,7 +93,14 @@ func appendString(b []byte, s string) []byte {
 }
 
 // appendPage appends the line of an answer.
-func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document, said *metadata.Record) []byte {
+func appendPage(
+	b []byte,
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	depth int,
+	doc *htmlparse.Document,
+	said *metadata.Record,
+) []byte {
 	l := begin(b)
 	l.text("url", c.URL.String())
 	l.time("fetched_at", o.FetchedAt)
@@ -141,7 +148,8 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 	return l.end()
 }
 
-// appendPreferences appends what the owner says of the use of a page, as preferences.PagePreferences has it.
+// appendPreferences appends what the owner says of the use of a page, as
+// preferences.PagePreferences has it.
 func appendPreferences(b []byte, o *crawl.Outcome) []byte {
 	if len(o.Preferences) <= 1 { // most pages: their owners say nothing
 		return append(b, `{"search":null,"archive":null,"ai-input":null,"ai-train":null,"from":[]}`...)
@@ -216,7 +224,8 @@ func addUp(lines []byte) []byte {
 	sum := make([]byte, 0, len(lines))
 	for line := range bytes.Lines(lines) {
 		at := bytes.LastIndex(line, []byte(`"links":`)) + len(`"links":`)
-		n, err := strconv.ParseInt(string(bytes.TrimSuffix(line[min(at, len(line)):], []byte("}\n"))), 10, 32)
+		n, err := strconv.ParseInt(string(bytes.TrimSuffix(line[min(at, len(line)):], []byte("}\n"))), 10,
+			32)
 		if err != nil {
 			sum = append(sum, line...)
 			continue

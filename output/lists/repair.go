@@ -92,7 +92,8 @@ func repair(dir, name string) (Repair, error) {
 			return r, err
 		}
 	}
-	if r.Kept, err = wholeUpTo(gz, info.Size(), after, strings.HasSuffix(name, linesSuffix), &r); err != nil {
+	if r.Kept, err = wholeUpTo(gz, info.Size(), after, strings.HasSuffix(name, linesSuffix),
+		&r); err != nil {
 		return r, err
 	}
 	r.Cut = info.Size() - r.Kept
@@ -107,7 +108,8 @@ func repair(dir, name string) (Repair, error) {
 	}
 	if size == 0 {
 		r.Removed = true
-		return r, errors.Join(removeIfThere(path+openSuffix), removeIfThere(filepath.Join(dir, tailName(name))))
+		return r, errors.Join(removeIfThere(path+openSuffix),
+			removeIfThere(filepath.Join(dir, tailName(name))))
 	}
 	if err := gz.Sync(); err != nil {
 		return r, err

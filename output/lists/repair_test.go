@@ -25,7 +25,8 @@ func newWreck(t *testing.T) wreck {
 	s := open(t, dir, everything())
 	w := wreck{files: map[string][]byte{}}
 	for i := range 8 {
-		put(t, s, fmt.Sprintf("http://a.test/%d", i), fmt.Sprintf("<a href=http://b.test/>link</a> text %d", i))
+		put(t, s, fmt.Sprintf("http://a.test/%d", i),
+			fmt.Sprintf("<a href=http://b.test/>link</a> text %d", i))
 		w.texts = append(w.texts, s.text.file.size)
 		switch i {
 		case 2:
@@ -138,7 +139,8 @@ func TestTornFile(t *testing.T) {
 		name, gz := w.file(t, kind, openSuffix)
 		_, tail := w.file(t, kind, tailSuffix)
 		var head tailHead
-		if err := json.Unmarshal(tail[:bytes.IndexByte(tail, '\n')], &head); err != nil || head.After == 0 || head.After >= int64(len(gz)) {
+		if err := json.Unmarshal(tail[:bytes.IndexByte(tail, '\n')], &head); err != nil ||
+			head.After == 0 || head.After >= int64(len(gz)) {
 			t.Fatalf("%+v of %d bytes, %v", head, len(gz), err)
 		}
 		whole, _ := w.repaired(t, kind, "", nil)
@@ -146,7 +148,8 @@ func TestTornFile(t *testing.T) {
 			if size%5 != 0 && size > int(head.After)+4 && size < len(gz)-4 {
 				continue
 			}
-			if got, r := w.repaired(t, kind, name, gz[:size]); got != whole || r.Kept != head.After || r.Lines != 5 {
+			if got, r := w.repaired(t, kind, name, gz[:size]); got != whole || r.Kept != head.After ||
+				r.Lines != 5 {
 				t.Fatalf("%s cut at %d: %+v\n%s\nwant\n%s", kind, size, r, got, whole)
 			}
 		}
@@ -181,7 +184,8 @@ func TestTornText(t *testing.T) {
 			}
 		}
 		got, r := w.repaired(t, Text, name, gz[:size])
-		if n := strings.Count(got, "WARC-Type: conversion"); n != want || r.Kept+r.Cut != size || (r.Cut > 0) != (r.Reason != "") {
+		if n := strings.Count(got, "WARC-Type: conversion"); n != want || r.Kept+r.Cut != size ||
+			(r.Cut > 0) != (r.Reason != "") {
 			t.Fatalf("cut at %d: %d texts, %+v; want %d", size, n, r, want)
 		}
 	}
@@ -221,7 +225,8 @@ func TestNothingWhole(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "rubbish", "\x1f\x8b"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "pages-20260101000000-00007-x.jsonl.gz.open"), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "pages-20260101000000-00007-x.jsonl.gz.open"),
+			[]byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var r Repair
@@ -240,7 +245,12 @@ func TestTailOfAClosedFile(t *testing.T) {
 	gzName, gz := w.file(t, Pages, openSuffix)
 	tailName, tail := w.file(t, Pages, tailSuffix)
 	final := strings.TrimSuffix(gzName, openSuffix)
-	for name, b := range map[string][]byte{final: gz, tailName: tail, "foreign.tail": nil, "foreign.gz.open": nil} {
+	for name, b := range map[string][]byte{
+		final:             gz,
+		tailName:          tail,
+		"foreign.tail":    nil,
+		"foreign.gz.open": nil,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -249,13 +259,15 @@ func TestTailOfAClosedFile(t *testing.T) {
 	if got := pagesIn(t, unpacked(t, dir, Pages)); got != "012345" {
 		t.Errorf("the closed file was changed: %s", got)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tail")); len(left) != 1 || filepath.Base(left[0]) != "foreign.tail" {
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tail")); len(left) != 1 ||
+		filepath.Base(left[0]) != "foreign.tail" {
 		t.Errorf("tails %v, want the foreign one", left)
 	}
 	if err := os.WriteFile(filepath.Join(dir, gzName), gz, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, everything()); err == nil || !strings.Contains(err.Error(), "already exists") {
+	if _, err := Open(dir, everything()); err == nil ||
+		!strings.Contains(err.Error(), "already exists") {
 		t.Errorf("Open = %v, want a refusal to replace a file", err)
 	}
 }
@@ -265,7 +277,9 @@ func TestDiskErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
 	_, gz := w.file(t, Pages, openSuffix)
-	if _, damage, err := wholeMembers(io.MultiReader(bytes.NewReader(gz[:len(gz)-7]), failing{})); err == nil || damage != nil {
+	if _, damage, err :=
+		wholeMembers(io.MultiReader(bytes.NewReader(gz[:len(gz)-7]), failing{})); err == nil ||
+		damage != nil {
 		t.Errorf("error %v, damage %v; want that of the disk", err, damage)
 	}
 }

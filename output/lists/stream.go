@@ -44,7 +44,8 @@ type stream struct {
 
 func newStream(dir, kind string, serial int, o *Outputs) *stream {
 	s := &stream{
-		dir: dir, kind: kind, suffix: linesSuffix, node: files.SafeName(o.opts.Name), limit: o.opts.MaxFileBytes, files: &o.files, bytes: &o.bytes,
+		dir: dir, kind: kind, suffix: linesSuffix, node: files.SafeName(o.opts.Name),
+		limit: o.opts.MaxFileBytes, files: &o.files, bytes: &o.bytes,
 		sum: kind == Hosts, durable: kind != Skipped, token: make(chan struct{}, 1), serial: serial,
 	}
 	if kind == Text {
@@ -61,7 +62,8 @@ func (s *stream) append(b []byte) error {
 	case s.closed:
 		return ErrClosed
 	case f == nil:
-	case s.head == nil && f.size >= s.limit, s.head != nil && f.size > f.first && f.size+int64(len(b)) > s.limit:
+	case s.head == nil && f.size >= s.limit,
+		s.head != nil && f.size > f.first && f.size+int64(len(b)) > s.limit:
 		if err := s.finish(); err != nil {
 			return err
 		}
@@ -146,7 +148,8 @@ func (s *stream) sync() error {
 		<-s.token
 		return nil
 	}
-	if waits := len(f.pending); f.size > f.after || waits >= checkpointBytes || waits > 0 && time.Since(f.since) >= checkpointAge {
+	if waits := len(f.pending); f.size > f.after || waits >= checkpointBytes ||
+		waits > 0 && time.Since(f.since) >= checkpointAge {
 		defer func() { <-s.token }()
 		return s.checkpoint()
 	}

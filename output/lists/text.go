@@ -22,7 +22,11 @@ const maxTag = 35
 
 // textMember makes the conversion record of a page's text (WARC 1.1, section 6.9), as
 // one gzip member.
-func (s *Outputs) textMember(c *crawl.Capture, o *crawl.Outcome, doc *htmlparse.Document) ([]byte, error) {
+func (s *Outputs) textMember(
+	c *crawl.Capture,
+	o *crawl.Outcome,
+	doc *htmlparse.Document,
+) ([]byte, error) {
 	id, err := newRecordID(s.random)
 	if err != nil {
 		return nil, err
@@ -57,7 +61,8 @@ func (s *Outputs) fileHead(name string, now time.Time) ([]byte, error) {
 	}
 	block.field("hostname", s.opts.Name)
 	block.field("format", "WARC file version 1.1")
-	block.field("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/")
+	block.field("conformsTo",
+		"http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/")
 	return s.end(h, block.b)
 }
 
@@ -127,7 +132,8 @@ func isLanguageTag(s string) bool {
 		return false
 	}
 	for part := range strings.SplitSeq(s, "-") {
-		if part == "" || len(part) > 8 || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+		if part == "" || len(part) > 8 ||
+			strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 			return false
 		}
 	}

@@ -17,15 +17,18 @@ func TestAnotherReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, Options{Node: "x1", Text: true, Software: "crawlnode/test"})
-	for _, body := range []string{"one", "", "\xff\x00\xc3(\r\n\r\n", strings.Repeat("many words ", 50000)} {
-		put(t, s, "http://example.org/", `<html lang="en">`+body, func(_ *crawl.Capture, o *crawl.Outcome) { o.Archive.Record[3] = 7 })
+	for _, body := range []string{"one", "", "\xff\x00\xc3(\r\n\r\n",
+		strings.Repeat("many words ", 50000)} {
+		put(t, s, "http://example.org/", `<html lang="en">`+body,
+			func(_ *crawl.Capture, o *crawl.Outcome) { o.Archive.Record[3] = 7 })
 	}
 	shut(t, s)
 	paths, _ := filepath.Glob(filepath.Join(dir, "text-*"+textSuffix))
 	if len(paths) != 1 {
 		t.Fatalf("files %v", paths)
 	}
-	reader, err := gowarc.NewWarcFileReader(paths[0], 0, gowarc.WithStrictValidation(), gowarc.WithBufferTmpDir(t.TempDir()))
+	reader, err := gowarc.NewWarcFileReader(paths[0], 0, gowarc.WithStrictValidation(),
+		gowarc.WithBufferTmpDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

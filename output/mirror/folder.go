@@ -50,8 +50,9 @@ type Folder struct {
 	// MaxBody bounds what the payload of a file is unpacked to, in bytes; 0: MaxContent. Set it before
 	// Write.
 	MaxBody int64
-	// Skip says of a URL that it gets no file; its content still counts for URLs with the same one. said is
-	// what its owner said of the use of the page, as archive.Entry has it. Nil: each gets one. Set it before Write.
+	// Skip says of a URL that it gets no file; its content still counts for URLs with the same one.
+	// said is what its owner said of the use of the page, as archive.Entry has it. Nil: each gets one.
+	// Set it before Write.
 	Skip func(url, said string) bool
 	// Form writes pages in another form, and nothing else. Nil: each URL's file is its content. Set it
 	// before Write.
@@ -71,8 +72,8 @@ type Form struct {
 var ErrNoForm = errors.New("it is no page")
 
 // Open opens dir, which is made when it is missing, and marks it by a manifest. The error is an
-// ErrRefused when dir has files that are not of this package, is written to by another process, or is
-// inside one of dataDirs or around it.
+// ErrRefused when dir has files that are not of this package, is written to by another process, or
+// is inside one of dataDirs or around it.
 func Open(dir string, dataDirs ...string) (*Folder, error) {
 	for _, data := range dataDirs {
 		if err := apart(dir, data); err != nil {
@@ -104,7 +105,8 @@ func (f *Folder) open() (err error) {
 	switch err := unix.Flock(int(f.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return refusal(f.dir + " is written to by another process: wait for it, or give another folder")
-	case err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOLCK): // some network file systems have no locks
+	case err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOLCK):
+		// some network file systems have no locks
 		return fmt.Errorf("lock %s: %w", f.dir, err)
 	}
 	if err := f.checkOurs(); err != nil {
@@ -134,7 +136,8 @@ func (f *Folder) checkOurs() error {
 		}
 		for _, name := range names {
 			if name != partFolder {
-				return refusal(fmt.Sprintf("%s is not empty, and not made by this command: it has %q and no %s; give an empty or a new folder", f.dir, name, manifestName))
+				return refusal(fmt.Sprintf("%s is not empty, and not made by this command: "+
+					"it has %q and no %s; give an empty or a new folder", f.dir, name, manifestName))
 			}
 		}
 		return nil
@@ -143,7 +146,9 @@ func (f *Folder) checkOurs() error {
 		return err
 	}
 	if !info.Mode().IsRegular() || !f.isManifest() {
-		return refusal(fmt.Sprintf("%s has a %s that was not made by this command; give an empty or a new folder", f.dir, manifestName))
+		return refusal(fmt.Sprintf(
+			"%s has a %s that was not made by this command; give an empty or a new folder", f.dir,
+			manifestName))
 	}
 	return nil
 }
@@ -176,15 +181,18 @@ func apart(dir, data string) error {
 	}
 	switch {
 	case a == b || within(a, b):
-		return refusal(fmt.Sprintf("%s is inside the data directory %s: give a folder outside of it", dir, data))
+		return refusal(fmt.Sprintf("%s is inside the data directory %s: give a folder outside of it", dir,
+			data))
 	case within(b, a):
-		return refusal(fmt.Sprintf("%s has the data directory %s in it: give a folder of its own", dir, data))
+		return refusal(fmt.Sprintf("%s has the data directory %s in it: give a folder of its own", dir,
+			data))
 	}
 	return nil
 }
 
 func within(inner, outer string) bool {
-	return strings.HasPrefix(inner, strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
+	return strings.HasPrefix(inner,
+		strings.TrimSuffix(outer, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // resolve makes a path absolute and follows the symbolic links in the part of it that exists.

@@ -42,8 +42,8 @@ func marshal(v any) ([]byte, error) {
 // usualLine is how much is read at first of a line, in bytes.
 const usualLine = 512
 
-// at reads the line at an offset into v. Lines that are still in the buffer are written first, so it
-// may run at once with itself only when flush was called.
+// at reads the line at an offset into v. Lines that are still in the buffer are written first, so
+// it may run at once with itself only when flush was called.
 func (j *journal) at(offset int64, v any) error {
 	if j.w.Buffered() > 0 {
 		if err := j.w.Flush(); err != nil {

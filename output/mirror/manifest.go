@@ -22,8 +22,9 @@ type Line struct {
 	Bytes      int64  `json:"bytes,omitempty"`
 	FetchedAt  string `json:"fetched_at"`
 	RedirectTo string `json:"redirect_to,omitempty"`
-	Truncated  string `json:"truncated,omitempty"` // why the file has not all of the page, as in WARC-Truncated
-	Error      string `json:"error,omitempty"`     // why there is no file, or what is wrong with it
+	// why the file has not all of the page, as in WARC-Truncated
+	Truncated string `json:"truncated,omitempty"`
+	Error     string `json:"error,omitempty"` // why there is no file, or what is wrong with it
 	// WARC is the record that the file was made from.
 	WARC *Place `json:"warc,omitempty"`
 	// Plan is a hash of what was saved under which name when the links of the file were written.
@@ -46,8 +47,8 @@ type manifest struct {
 	dead   int // lines that a later one replaces, or that cannot be read
 }
 
-// openManifest reads the manifest into known. A line that a kill has cut is cut off. Each file is told
-// to claim.
+// openManifest reads the manifest into known. A line that a kill has cut is cut off. Each file is
+// told to claim.
 func openManifest(f *Folder, known *table, claim func(path string) error) (*manifest, error) {
 	file, err := f.root.OpenFile(manifestName, os.O_RDWR, 0)
 	if err != nil {
@@ -94,8 +95,8 @@ func (m *manifest) take(offset int64, raw []byte, claim func(path string) error)
 	return m.known.set(keyOf('m', l.URL), offset)
 }
 
-// isSafe reports whether a path can be one of ours: whoever has written the manifest, nothing else in
-// the folder is changed.
+// isSafe reports whether a path can be one of ours: whoever has written the manifest, nothing else
+// in the folder is changed.
 func isSafe(path string) bool {
 	if !fs.ValidPath(path) || strings.Contains(path, `\`) || !strings.Contains(path, "/") {
 		return false
@@ -152,7 +153,8 @@ func (m *manifest) removeOld(old *Line, file string) error {
 			return err
 		}
 	}
-	_ = m.folder.root.Remove(old.File) // what cannot be removed, for example because a person put a link there, is no longer ours
+	// what cannot be removed, for example because a person put a link there, is no longer ours
+	_ = m.folder.root.Remove(old.File)
 	return nil
 }
 

@@ -46,12 +46,23 @@ func newCrawl(t testing.TB) *crawled {
 }
 
 // put stores an answer. header are lines such as "Location: /x".
-func (c *crawled) put(url string, status int, media, body string, header ...string) crawl.ArchiveRef {
+func (c *crawled) put(
+	url string,
+	status int,
+	media, body string,
+	header ...string,
+) crawl.ArchiveRef {
 	c.t.Helper()
 	return c.capture(url, status, media, body, nil, header...)
 }
 
-func (c *crawled) capture(url string, status int, media, body string, original *crawl.Original, header ...string) crawl.ArchiveRef {
+func (c *crawled) capture(
+	url string,
+	status int,
+	media, body string,
+	original *crawl.Original,
+	header ...string,
+) crawl.ArchiveRef {
 	c.t.Helper()
 	u := mustURL(c.t, url)
 	c.at = c.at.Add(time.Second)
@@ -62,8 +73,17 @@ func (c *crawled) capture(url string, status int, media, body string, original *
 	for _, h := range header {
 		head += h + "\r\n"
 	}
-	ref, err := c.a.Put(context.Background(), crawl.Capture{URL: u, FetchedAt: c.at, Status: status, ContentType: strings.Split(media, ";")[0], Original: original,
-		RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), ResponseHead: []byte(head + "\r\n"), Body: []byte(body), Digest: sha1.Sum([]byte(body))})
+	ref, err := c.a.Put(context.Background(), crawl.Capture{
+		URL:          u,
+		FetchedAt:    c.at,
+		Status:       status,
+		ContentType:  strings.Split(media, ";")[0],
+		Original:     original,
+		RequestHead:  []byte("GET / HTTP/1.1\r\n\r\n"),
+		ResponseHead: []byte(head + "\r\n"),
+		Body:         []byte(body),
+		Digest:       sha1.Sum([]byte(body)),
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -116,7 +136,8 @@ func checked(t testing.TB, dir string) map[string]Line {
 		}
 		files[fold(l.File)] = l.URL
 		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(l.File)))
-		if sum := sha256.Sum256(content); err != nil || hex.EncodeToString(sum[:]) != l.SHA256 || int64(len(content)) != l.Bytes {
+		if sum := sha256.Sum256(content); err != nil || hex.EncodeToString(sum[:]) != l.SHA256 ||
+			int64(len(content)) != l.Bytes {
 			t.Errorf("%s is not the file of its line: %v", l.File, err)
 		}
 	}
@@ -160,34 +181,46 @@ func zipped(s string) string {
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	c, dir := newCrawl(t), filepath.Join(t.TempDir(), "out")
-	c.put("http://h.test/", 200, "text/html", `<a href="/old#x">o</a><a href=gone>g</a><a href="http://w.test/p">w</a><a href=/loop>l</a><a href="/a">a</a><link rel=stylesheet href="/s.css">`)
+	c.put("http://h.test/", 200, "text/html",
+		`<a href="/old#x">o</a><a href=gone>g</a><a href="http://w.test/p">w</a><a href=/loop>l</a><a href="/a">a</a><link rel=stylesheet href="/s.css">`)
 	c.put("http://h.test/old", 301, "", "", "Location: /mid")
 	c.put("http://h.test/mid", 302, "", "", "Location: http://w.test/new")
 	c.put("http://h.test/loop", 302, "", "", "Location: /loop2")
 	c.put("http://h.test/loop2", 302, "", "", "Location: /loop")
 	c.put("http://h.test/gone", 404, "text/html", "not here")
 	c.put("http://h.test/empty", 204, "", "")
-	c.put("http://w.test/new", 200, "text/html; charset=utf-8", zipped(`<a href="http://h.test/">back</a>`), "Content-Encoding: gzip")
+	c.put("http://w.test/new", 200, "text/html; charset=utf-8",
+		zipped(`<a href="http://h.test/">back</a>`), "Content-Encoding: gzip")
 	c.put("http://h.test/s.css", 200, "text/css", `a{b:url(/i.png)}`)
 	c.put("http://h.test/i.png", 200, "image/png", "\x89PNG\r\n\x1a\n")
 	c.put("http://h.test/a", 200, "application/octet-stream", "a file where a folder is")
 	c.put("http://h.test/a/b", 200, "text/html", "below")
 	c.put("http://h.test/A/B.html", 200, "text/html", "upper case")
 	c.put("http://h.test/unknown", 200, "", "<!doctype html><title>x</title>")
-	c.put("http://h.test/broken", 200, "text/html", zipped(strings.Repeat("cut off", 1000))[:30], "Content-Encoding: gzip")
+	c.put("http://h.test/broken", 200, "text/html", zipped(strings.Repeat("cut off", 1000))[:30],
+		"Content-Encoding: gzip")
 	sum, lines := c.writeTo(dir)
-	if want := `<a href="../w.test/new.html#x">o</a><a href="http://h.test/gone">g</a><a href="http://w.test/p">w</a><a href="http://h.test/loop">l</a>` +
-		`<a href="` + link("h.test/x", lines["http://h.test/a"].File) + `">a</a><link rel=stylesheet href="s.css">`; c.file(dir, lines, "http://h.test/") != want {
+	if want :=
+		`<a href="../w.test/new.html#x">o</a><a href="http://h.test/gone">g</a><a href="http://w.test/p">w</a><a href="http://h.test/loop">l</a>` +
+			`<a href="` + link("h.test/x", lines["http://h.test/a"].File) +
+			`">a</a><link rel=stylesheet href="s.css">`; c.file(dir, lines, "http://h.test/") != want {
 		t.Errorf("the page is %s\nwant %s", c.file(dir, lines, "http://h.test/"), want)
 	}
-	if got := c.file(dir, lines, "http://w.test/new"); got != `<a href="../h.test/index.html">back</a>` {
+	if got := c.file(dir, lines, "http://w.test/new"); got !=
+		`<a href="../h.test/index.html">back</a>` {
 		t.Errorf("the zipped page is %q", got)
 	}
 	if got := c.file(dir, lines, "http://h.test/s.css"); got != `a{b:url("i.png")}` {
 		t.Errorf("the sheet is %q", got)
 	}
-	for url, file := range map[string]string{"http://h.test/": "h.test/index.html", "http://h.test/a/b": "h.test/a/b.html", "http://h.test/unknown": "h.test/unknown.html",
-		"http://h.test/gone": "", "http://h.test/empty": "", "http://h.test/old": ""} {
+	for url, file := range map[string]string{
+		"http://h.test/":        "h.test/index.html",
+		"http://h.test/a/b":     "h.test/a/b.html",
+		"http://h.test/unknown": "h.test/unknown.html",
+		"http://h.test/gone":    "",
+		"http://h.test/empty":   "",
+		"http://h.test/old":     "",
+	} {
 		if lines[url].File != file {
 			t.Errorf("%s has the file %q, want %q", url, lines[url].File, file)
 		}
@@ -198,7 +231,13 @@ func TestWrite(t *testing.T) {
 	if l := lines["http://h.test/old"]; l.RedirectTo != "http://h.test/mid" || l.Status != 301 {
 		t.Errorf("a redirect: %+v", l)
 	}
-	if want := (Summary{Files: 9, Written: 9, Bytes: sum.Bytes, Redirects: 4, Without: 2}); sum != want {
+	if want := (Summary{
+		Files:     9,
+		Written:   9,
+		Bytes:     sum.Bytes,
+		Redirects: 4,
+		Without:   2,
+	}); sum != want {
 		t.Errorf("%+v, want %+v", sum, want)
 	}
 	if sum, _ := c.writeTo(dir); sum.Written != 0 || sum.Files != 9 || sum.Redirects != 4 {
@@ -211,7 +250,8 @@ func TestWrite(t *testing.T) {
 func TestNormalizedLinks(t *testing.T) {
 	t.Parallel()
 	c, dir := newCrawl(t), t.TempDir()
-	c.put("http://h.test/", 200, "text/html", `<a href="/x/">x</a><a href="/y/">y</a><a href="/z/">z</a>`)
+	c.put("http://h.test/", 200, "text/html",
+		`<a href="/x/">x</a><a href="/y/">y</a><a href="/z/">z</a>`)
 	for _, url := range []string{"http://h.test/x", "http://h.test/y", "http://h.test/y/"} {
 		c.put(url, 200, "text/html", "page")
 	}
@@ -227,7 +267,8 @@ func TestNormalizedLinks(t *testing.T) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.file(dir, checked(t, dir), "http://h.test/"); got != `<a href="x.html">x</a><a href="y/index.html">y</a><a href="http://h.test/z/">z</a>` {
+	if got := c.file(dir, checked(t, dir), "http://h.test/"); got !=
+		`<a href="x.html">x</a><a href="y/index.html">y</a><a href="http://h.test/z/">z</a>` {
 		t.Errorf("the page is %s", got)
 	}
 }
@@ -279,14 +320,17 @@ func TestWriteRevisits(t *testing.T) {
 	first := c.put("http://h.test/1", 200, "text/html", "<a href=2>2</a>")
 	original := &crawl.Original{URL: "http://h.test/1", FetchedAt: c.at, Record: first.Record}
 	c.capture("http://h.test/d/2", 200, "text/html", "<a href=2>2</a>", original)
-	c.capture("http://h.test/3", 200, "text/html", "elsewhere", &crawl.Original{URL: "http://other.test/"})
+	c.capture("http://h.test/3", 200, "text/html", "elsewhere",
+		&crawl.Original{URL: "http://other.test/"})
 	c.put("http://h.test/4", 200, "text/html", "kept")
 	c.put("http://h.test/4", 304, "", "")
 	sum, lines := c.writeTo(dir)
-	if a, b := c.file(dir, lines, "http://h.test/1"), c.file(dir, lines, "http://h.test/d/2"); a != `<a href="http://h.test/2">2</a>` || b != `<a href="2.html">2</a>` {
+	if a, b := c.file(dir, lines, "http://h.test/1"), c.file(dir, lines, "http://h.test/d/2"); a !=
+		`<a href="http://h.test/2">2</a>` || b != `<a href="2.html">2</a>` {
 		t.Errorf("%q, %q", a, b)
 	}
-	if l := lines["http://h.test/3"]; l.File != "" || !strings.Contains(l.Error, "in an archive that was not read") || sum.Failed != 1 {
+	if l := lines["http://h.test/3"]; l.File != "" ||
+		!strings.Contains(l.Error, "in an archive that was not read") || sum.Failed != 1 {
 		t.Errorf("a payload that is not here: %+v, %+v", l, sum)
 	}
 	if c.file(dir, lines, "http://h.test/4") != "kept" {
@@ -319,11 +363,13 @@ func (s said) Entries(_ context.Context, fn func(archive.Entry) error) error {
 	return nil
 }
 
-// TestNewestWordCounts: what an owner said last decides, a 304 included, in whatever order captures are read.
+// TestNewestWordCounts: what an owner said last decides, a 304 included, in whatever order captures
+// are read.
 func TestNewestWordCounts(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		for _, words := range [][]string{{"", "", "no"}, {"no", "", "-"}, {"", "no", "-"}, {"-", "-", "no"}, {"", "-", ""}} {
+		for _, words := range [][]string{{"", "", "no"}, {"no", "", "-"}, {"", "no", "-"},
+			{"-", "-", "no"}, {"", "-", ""}} {
 			c, dir := newCrawl(t), t.TempDir()
 			c.put("http://h.test/1", 200, "text/html", "text")
 			c.put("http://h.test/1", 304, "", "")
@@ -341,7 +387,8 @@ func TestNewestWordCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if written, want := len(checked(t, dir)) > 0, words[2] != "no"; written != want {
-				t.Errorf("read in the order %v, said %q: written %v, want %v (%+v)", order, words, written, want, sum)
+				t.Errorf("read in the order %v, said %q: written %v, want %v (%+v)", order, words, written,
+					want, sum)
 			}
 		}
 	}
@@ -369,7 +416,8 @@ func TestWriteAfterKill(t *testing.T) {
 	t.Parallel()
 	c, dir := newCrawl(t), t.TempDir()
 	for i := range 40 {
-		c.put(fmt.Sprintf("http://h.test/%d", i), 200, "text/html", fmt.Sprintf(`<a href=%d>next</a>%d`, (i+1)%40, i))
+		c.put(fmt.Sprintf("http://h.test/%d", i), 200, "text/html",
+			fmt.Sprintf(`<a href=%d>next</a>%d`, (i+1)%40, i))
 	}
 	if err := c.a.Sync(); err != nil {
 		t.Fatal(err)
@@ -438,16 +486,21 @@ func TestWriteEnds(t *testing.T) {
 	if !errors.Is(err, errStop) || len(checked(t, dir)) > 5 {
 		t.Errorf("%v, %d lines", err, len(checked(t, dir)))
 	}
-	if _, err := Open(dir); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "another process") {
+	if _, err := Open(dir); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("opened twice: %v", err)
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := write(context.Background(), t.TempDir(), readback.Folders{filepath.Join(c.dir, "none")}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := write(context.Background(), t.TempDir(), readback.Folders{
+		filepath.Join(c.dir, "none")}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an archive that is not there: %v", err)
 	}
-	if _, err := (readback.Folders{c.dir}).Record(t.Context(), crawl.ArchiveRef{File: "x.warc.gz", Length: 1}); err == nil {
+	if _, err := (readback.Folders{c.dir}).Record(t.Context(), crawl.ArchiveRef{
+		File:   "x.warc.gz",
+		Length: 1,
+	}); err == nil {
 		t.Error("a file that is not there is read")
 	}
 }
@@ -456,7 +509,12 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	at := func(name string) string { return filepath.Join(base, name) }
-	for path, content := range map[string]string{"full/x": "mine", "other/manifest.jsonl": "{\"a\":1}\n", "file": "", "data/warc/x": ""} {
+	for path, content := range map[string]string{
+		"full/x":               "mine",
+		"other/manifest.jsonl": "{\"a\":1}\n",
+		"file":                 "",
+		"data/warc/x":          "",
+	} {
 		if err := os.MkdirAll(filepath.Dir(at(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -464,12 +522,14 @@ func TestOpenRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Symlink(at("data"), at("alias")), os.Mkdir(at("linked"), 0o700), os.Symlink("/dev/null", at("linked/manifest.jsonl"))); err != nil {
+	if err := errors.Join(os.Symlink(at("data"), at("alias")), os.Mkdir(at("linked"), 0o700),
+		os.Symlink("/dev/null", at("linked/manifest.jsonl"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ dir, want string }{
 		{"full", "is not empty"}, {"other", "was not made by this command"}, {"linked", "was not made by this command"}, {"file", "is no folder"},
-		{"file/x", "is no folder"}, {"data", "inside the data directory"}, {"data/warc/out", "inside the data directory"}, {"alias/out", "inside the data directory"},
+		{"file/x", "is no folder"}, {"data", "inside the data directory"},
+		{"data/warc/out", "inside the data directory"}, {"alias/out", "inside the data directory"},
 		{".", "has the data directory"},
 	} {
 		f, err := Open(at(c.dir), at("data"))
@@ -503,11 +563,16 @@ func TestStaysInside(t *testing.T) {
 	c.put("http://i.test/y", 200, "text/html", "hostile")
 	c.put("http://j.test/z", 200, "text/html", "hostile")
 	victim := filepath.Join(out, "x.html")
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "h.test"), 0o700), os.MkdirAll(filepath.Join(dir, "i.test"), 0o700), os.Mkdir(out, 0o700), os.WriteFile(victim, []byte("mine"), 0o600),
-		os.Symlink(out, filepath.Join(dir, "h.test", "a")), os.Symlink(victim, filepath.Join(dir, "i.test", "y.html")), os.Symlink("../outside", filepath.Join(dir, "j.test"))); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "h.test"), 0o700),
+		os.MkdirAll(filepath.Join(dir, "i.test"), 0o700), os.Mkdir(out, 0o700),
+		os.WriteFile(victim, []byte("mine"), 0o600),
+		os.Symlink(out, filepath.Join(dir, "h.test", "a")),
+		os.Symlink(victim, filepath.Join(dir, "i.test", "y.html")),
+		os.Symlink("../outside", filepath.Join(dir, "j.test"))); err != nil {
 		t.Fatal(err)
 	}
-	lines := `{"url":"http://h.test/q","file":"../outside/x.html","status":200,"fetched_at":"2026-01-02T03:04:05Z"}
+	lines :=
+		`{"url":"http://h.test/q","file":"../outside/x.html","status":200,"fetched_at":"2026-01-02T03:04:05Z"}
 {"url":"http://h.test/q","file":"h.test/a/x.html","status":200,"fetched_at":"2026-01-02T03:04:05Z"}
 {"url":"http://h.test/q","status":404,"fetched_at":"2026-01-02T03:04:05Z"}
 {"url":"http://i.test/y","file":".crawlnode-part/../x","status":200,"fetched_at":"x"}
@@ -526,7 +591,8 @@ func TestStaysInside(t *testing.T) {
 		t.Errorf("the file outside is %q", b)
 	}
 	t.Logf("%+v, %v", sum, err)
-	if b, err := os.ReadFile(filepath.Join(dir, "i.test", "y.html")); err != nil || string(b) != "hostile" {
+	if b, err := os.ReadFile(filepath.Join(dir, "i.test", "y.html")); err != nil ||
+		string(b) != "hostile" {
 		t.Errorf("the page is %q, %v", b, err)
 	}
 }

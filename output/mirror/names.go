@@ -19,7 +19,8 @@ const (
 	// maxComponent bounds a part of a path, in bytes, before a hash and an extension are added: file
 	// systems allow 255, some of them 143.
 	maxComponent = 80
-	// maxFolders bounds the folders of a path together, in bytes. What is below has a hash in its name.
+	// maxFolders bounds the folders of a path together, in bytes. What is below has a hash in its
+	// name.
 	maxFolders = 140
 	// maxExtension bounds the part of a name behind its last dot that is kept when it is cut.
 	maxExtension = 10
@@ -62,7 +63,8 @@ func placeOf(u urlnorm.URL, media string) place {
 		name += "@" + clean(query)
 	}
 	p.stem, p.ext = splitExtension(name)
-	if fits := extensions[media]; media != "" && len(fits) > 0 && !slices.Contains(fits, strings.ToLower(p.ext)) {
+	if fits := extensions[media]; media != "" && len(fits) > 0 &&
+		!slices.Contains(fits, strings.ToLower(p.ext)) {
 		p.stem, p.ext = p.stem+p.ext, fits[0]
 	} else if last == "" && media == "" && p.ext == "" {
 		p.ext = ".html"
@@ -82,9 +84,10 @@ func (p place) file(suffix string) string {
 // splitExtension cuts a name before its extension, if that is a usual one.
 func splitExtension(name string) (stem, ext string) {
 	ext = path.Ext(name)
-	if len(ext) < 2 || len(ext) > maxExtension || len(ext) == len(name) || strings.ContainsFunc(ext[1:], func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
-	}) {
+	if len(ext) < 2 || len(ext) > maxExtension || len(ext) == len(name) ||
+		strings.ContainsFunc(ext[1:], func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+		}) {
 		return name, ""
 	}
 	return name[:len(name)-len(ext)], ext
@@ -126,7 +129,8 @@ func clean(s string) string {
 	var b strings.Builder
 	for _, r := range norm.NFC.String(text) {
 		switch {
-		case r < utf8.RuneSelf && strings.ContainsRune(harmless, r), r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)):
+		case r < utf8.RuneSelf && strings.ContainsRune(harmless, r),
+			r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)):
 			b.WriteRune(r)
 		case r == '/' || r == ' ' || r == '\\' || r == ':':
 			b.WriteByte('_')
@@ -148,7 +152,8 @@ var reserved = []string{"con", "prn", "aux", "nul", "conin$", "conout$",
 	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 	"com¹", "com²", "com³", "lpt¹", "lpt²", "lpt³"}
 
-// allowed changes a name, to which ext will be added, that some file system refuses or treats apart.
+// allowed changes a name, to which ext will be added, that some file system refuses or treats
+// apart.
 func allowed(name, ext string) string {
 	if name == "" {
 		return "_"
@@ -171,8 +176,8 @@ func fold(name string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFKC.String(name)))
 }
 
-// link is a relative reference from one file to another, both paths in the folder. It has characters
-// only that need no escape in HTML and CSS.
+// link is a relative reference from one file to another, both paths in the folder. It has
+// characters only that need no escape in HTML and CSS.
 func link(from, to string) string {
 	a, b := strings.Split(from, "/"), strings.Split(to, "/")
 	for len(a) > 1 && len(b) > 1 && a[0] == b[0] {
@@ -192,7 +197,8 @@ func link(from, to string) string {
 func escape(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~+=@!$", c) >= 0 {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("-._~+=@!$", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			b.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))

@@ -76,10 +76,11 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Whatever a URL is, its path stays in the folder and is a name on every file system, and the link to
-// it is read back as the path.
+// Whatever a URL is, its path stays in the folder and is a name on every file system, and the link
+// to it is read back as the path.
 func FuzzPlace(f *testing.F) {
-	for _, s := range []string{"http://h/", "http://h/a/b?c", "http://h/%2e%2e/..%2F.", "http://[::1]:8/~/-/.x/CON./", "http://h/%F0%9F%98%80%E2%80%AE"} {
+	for _, s := range []string{"http://h/", "http://h/a/b?c", "http://h/%2e%2e/..%2F.",
+		"http://[::1]:8/~/-/.x/CON./", "http://h/%F0%9F%98%80%E2%80%AE"} {
 		f.Add(s, "text/html", uint8(0))
 		f.Add(s, "", uint8(3))
 	}
@@ -95,14 +96,17 @@ func FuzzPlace(f *testing.F) {
 		for name := range strings.SplitSeq(file, "/") {
 			base, _, _ := strings.Cut(name, ".")
 			switch {
-			case len(name) > 143, strings.HasSuffix(name, "."), strings.HasSuffix(name, " "), name[0] == '.', name[0] == '-',
+			case len(name) > 143, strings.HasSuffix(name, "."), strings.HasSuffix(name, " "), name[0] == '.',
+				name[0] == '-',
 				strings.ContainsAny(name, "<>:\"\\|?*"), slices.Contains(reserved, strings.ToLower(base)),
-				strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
+				strings.ContainsFunc(name,
+					func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
 				t.Fatalf("%s: the name %q", u, name)
 			}
 		}
 		to, err := url.Parse(link("a/b/c.html", file))
-		if err != nil || path.Join("a/b", to.Path) != file || to.RawQuery != "" || to.Fragment != "" || strings.ContainsAny(to.String(), "&'\"()<> ,\\") {
+		if err != nil || path.Join("a/b", to.Path) != file || to.RawQuery != "" || to.Fragment != "" ||
+			strings.ContainsAny(to.String(), "&'\"()<> ,\\") {
 			t.Fatalf("%s: the link %q leads to %q: %v", file, link("a/b/c.html", file), to.Path, err)
 		}
 	})

@@ -23,7 +23,12 @@ type Source interface {
 
 // load reads a capture, and for a revisit the payload of the record original. A coded payload is
 // unpacked up to limit bytes; one without a coding is whole.
-func load(ctx context.Context, src Source, ref, original crawl.ArchiveRef, limit int64) (*readback.Page, error) {
+func load(
+	ctx context.Context,
+	src Source,
+	ref, original crawl.ArchiveRef,
+	limit int64,
+) (*readback.Page, error) {
 	record, err := src.Record(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %d: %w", ref.File, ref.Offset, err)

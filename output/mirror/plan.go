@@ -35,13 +35,15 @@ type row struct {
 
 // saves reports whether the URL is to have a file.
 func (r *row) saves() bool {
-	return r.Status >= 200 && r.Status < 300 && r.Status != http.StatusNoContent && r.Status != http.StatusResetContent && r.Why == "" && !r.None
+	return r.Status >= 200 && r.Status < 300 && r.Status != http.StatusNoContent &&
+		r.Status != http.StatusResetContent && r.Why == "" && !r.None
 }
 
 // passing reports whether an answer says nothing of the page: it is asked for less, it failed, or
 // nothing has changed.
 func passing(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 || status < 200
+	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 ||
+		status < 200
 }
 
 // replaces reports whether a capture counts instead of another one of the same URL.
@@ -61,7 +63,8 @@ func (r *row) replaces(other *row) bool {
 // redirects reports whether a status has a Location that is followed.
 func redirects(status int) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
 	}
 	return false
@@ -93,7 +96,17 @@ type plan struct {
 
 // take takes a capture.
 func (p *plan) take(e archive.Entry) error {
-	r := row{URL: e.URL, At: e.At.Unix(), MIME: e.MIME, Revisit: e.Revisit, Status: e.Status, Digest: e.Digest, Said: e.Preferences, SaidAt: e.At.Unix(), Ref: e.Ref}
+	r := row{
+		URL:     e.URL,
+		At:      e.At.Unix(),
+		MIME:    e.MIME,
+		Revisit: e.Revisit,
+		Status:  e.Status,
+		Digest:  e.Digest,
+		Said:    e.Preferences,
+		SaidAt:  e.At.Unix(),
+		Ref:     e.Ref,
+	}
 	offset, ok, err := p.known.get(keyOf(takenURL, r.URL))
 	if err != nil {
 		return err
@@ -108,9 +121,11 @@ func (p *plan) take(e archive.Entry) error {
 	counts := !ok || r.replaces(&other)
 	switch { // captures come in any order
 	case !ok:
-	case counts && other.Status == http.StatusNotModified && other.Said != "" && other.SaidAt >= r.SaidAt:
+	case counts && other.Status == http.StatusNotModified && other.Said != "" &&
+		other.SaidAt >= r.SaidAt:
 		r.Said, r.SaidAt = other.Said, other.SaidAt
-	case !counts && r.Status == http.StatusNotModified && r.Said != "" && r.SaidAt >= other.SaidAt && r.Said != other.Said:
+	case !counts && r.Status == http.StatusNotModified && r.Said != "" && r.SaidAt >= other.SaidAt &&
+		r.Said != other.Said:
 		other.Said, other.SaidAt = r.Said, r.SaidAt
 		counts, r = true, other
 	}
@@ -152,7 +167,8 @@ func (p *plan) decide(ctx context.Context) error {
 		} else if err := p.look(ctx, u, r); err != nil {
 			return err
 		}
-		if p.form != nil && !newest.MayHaveText(&archive.Entry{Status: r.Status, MIME: r.MIME, Revisit: r.Revisit}) {
+		if p.form != nil &&
+			!newest.MayHaveText(&archive.Entry{Status: r.Status, MIME: r.MIME, Revisit: r.Revisit}) {
 			r.None = true
 		}
 		if r.saves() {
@@ -173,8 +189,8 @@ func (p *plan) media(r *row) string {
 	return r.MIME
 }
 
-// look reads the record of what the index does not say enough of. A record that cannot be read is no
-// reason to stop.
+// look reads the record of what the index does not say enough of. A record that cannot be read is
+// no reason to stop.
 func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	original := crawl.ArchiveRef{}
 	if r.Revisit {
@@ -197,7 +213,8 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	case err != nil:
 		r.Why = err.Error()
 	case redirects(r.Status):
-		if to, err := u.ResolveBytes(page.Header("Location")); err == nil && page.Header("Location") != "" {
+		if to, err := u.ResolveBytes(page.Header("Location")); err == nil &&
+			page.Header("Location") != "" {
 			r.To = to.String()
 		}
 	default:
@@ -206,8 +223,8 @@ func (p *plan) look(ctx context.Context, u urlnorm.URL, r *row) error {
 	return nil
 }
 
-// sniffed is how much of a payload is unpacked to see what it is: http.DetectContentType looks at 512
-// bytes.
+// sniffed is how much of a payload is unpacked to see what it is: http.DetectContentType looks at
+// 512 bytes.
 const sniffed = 512
 
 // payloadOf finds the record that has the payload of a revisit.

@@ -30,9 +30,13 @@ type Summary struct {
 }
 
 // Write writes what src has. progress, when set, is called before each URL; it must not block. The
-// error is that of ctx, of src or of the disk; the manifest is right then too, and the next call goes
-// on. files.NoRoom tells whether there is no room.
-func (f *Folder) Write(ctx context.Context, src Source, progress func(done, total int64)) (sum Summary, err error) {
+// error is that of ctx, of src or of the disk; the manifest is right then too, and the next call
+// goes on. files.NoRoom tells whether there is no room.
+func (f *Folder) Write(
+	ctx context.Context,
+	src Source,
+	progress func(done, total int64),
+) (sum Summary, err error) {
 	w := &writer{folder: f, progress: progress}
 	defer func() { err = errors.Join(err, w.close()) }()
 	if err := w.open(src); err != nil {
@@ -52,7 +56,9 @@ func (f *Folder) Write(ctx context.Context, src Source, progress func(done, tota
 	if err := w.plan.name(ctx); err != nil {
 		return sum, err
 	}
-	if err := eachRow(ctx, w.plan.final, func(_ int64, r *row) error { return w.write(ctx, r) }); err != nil {
+	if err := eachRow(ctx, w.plan.final, func(_ int64, r *row) error {
+		return w.write(ctx, r)
+	}); err != nil {
 		return w.sum, err
 	}
 	return w.sum, w.manifest.tidy()
@@ -140,7 +146,8 @@ func (w *writer) write(ctx context.Context, r *row) error {
 		old = &l
 	}
 	line := Line{URL: r.URL, Status: r.Status, Type: r.MIME, RedirectTo: r.To, Error: r.Why,
-		FetchedAt: time.Unix(r.At, 0).UTC().Format(time.RFC3339), WARC: &Place{File: r.Ref.File, Offset: r.Ref.Offset}}
+		FetchedAt: time.Unix(r.At, 0).UTC().Format(time.RFC3339),
+		WARC:      &Place{File: r.Ref.File, Offset: r.Ref.Offset}}
 	if r.Path != "" {
 		return w.page(ctx, r, &line, old)
 	}
@@ -152,7 +159,8 @@ func (w *writer) write(ctx context.Context, r *row) error {
 	default:
 		w.sum.Without++
 	}
-	if old != nil && old.File == "" && old.WARC != nil && *old.WARC == *line.WARC && old.RedirectTo == line.RedirectTo && old.Error == line.Error {
+	if old != nil && old.File == "" && old.WARC != nil && *old.WARC == *line.WARC &&
+		old.RedirectTo == line.RedirectTo && old.Error == line.Error {
 		return nil
 	}
 	return w.manifest.add(&line, old)
@@ -165,7 +173,8 @@ func (w *writer) page(ctx context.Context, r *row, line, old *Line) error {
 	if hasLinks {
 		line.Plan = w.plan.id()
 	}
-	if old != nil && old.File == r.Path && old.WARC != nil && *old.WARC == *line.WARC && old.Plan == line.Plan && w.isThere(old) {
+	if old != nil && old.File == r.Path && old.WARC != nil && *old.WARC == *line.WARC &&
+		old.Plan == line.Plan && w.isThere(old) {
 		w.sum.Files++
 		return nil
 	}
@@ -191,7 +200,8 @@ func (w *writer) page(ctx context.Context, r *row, line, old *Line) error {
 		w.sum.Without++
 		return w.manifest.add(line, old)
 	}
-	if err != nil { // it concerns this file alone: a damaged record, something of another's in its place
+	// it concerns this file alone: a damaged record, something of another's in its place
+	if err != nil {
 		line.File, line.SHA256, line.Bytes, line.Plan, line.Error = "", "", 0, "", err.Error()
 		w.sum.Failed++
 		return w.manifest.add(line, old)

@@ -16,8 +16,8 @@ import (
 // maxLine bounds a line of an index.
 const maxLine = 64 << 10
 
-// Each calls fn with the entry of each URL that counts, in the order of the index. An error of fn ends the walk and is
-// returned as it is.
+// Each calls fn with the entry of each URL that counts, in the order of the index. An error of fn
+// ends the walk and is returned as it is.
 func Each(index io.Reader, fn func(e *archive.Entry) error) error {
 	var group []archive.Entry  // of one key, one of each URL
 	places := map[string]int{} // in group, by URL: session ids give many URLs one key
@@ -64,20 +64,23 @@ func Each(index io.Reader, fn func(e *archive.Entry) error) error {
 	}
 }
 
-// passing reports whether an answer says nothing of the page: it is asked for less, it failed, or nothing has changed.
+// passing reports whether an answer says nothing of the page: it is asked for less, it failed, or
+// nothing has changed.
 func passing(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 || status < 200
+	return status == http.StatusTooManyRequests || status == http.StatusNotModified || status >= 500 ||
+		status < 200
 }
 
 // IsPage reports whether an entry may be an HTML page that was delivered. Revisits do not say what
-// they are, neither does a media type that is missing or none, and XML may have elements of XHTML: the
-// page is looked at then.
+// they are, neither does a media type that is missing or none, and XML may have elements of XHTML:
+// the page is looked at then.
 func IsPage(e *archive.Entry) bool {
-	return e.Status >= 200 && e.Status < 300 && (e.Revisit || IsHTML(e.MIME) || isXML(e.MIME) || !isType(e.MIME))
+	return e.Status >= 200 && e.Status < 300 &&
+		(e.Revisit || IsHTML(e.MIME) || isXML(e.MIME) || !isType(e.MIME))
 }
 
-// MayHaveText reports whether an entry may be a page or a document that was delivered: whether the crawl
-// has read it, its record tells.
+// MayHaveText reports whether an entry may be a page or a document that was delivered: whether the
+// crawl has read it, its record tells.
 func MayHaveText(e *archive.Entry) bool {
 	if IsPage(e) {
 		return true

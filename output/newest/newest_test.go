@@ -14,13 +14,17 @@ import (
 
 // line is that of a capture at a second of a minute.
 func line(key, url string, second, status int) string {
-	return fmt.Sprintf(`%s 202601010000%02d {"url":%q,"mime":"text/html","status":"%d","digest":"sha1:A","length":"1","offset":"%d","filename":"f"}`+"\n", key, second, url, status, second)
+	return fmt.Sprintf(
+		`%s 202601010000%02d {"url":%q,"mime":"text/html","status":"%d","digest":"sha1:A","length":"1","offset":"%d","filename":"f"}`+
+			"\n",
+		key, second, url, status, second)
 }
 
 // TestEach: of each URL the newest answer counts that says something of the page.
 func TestEach(t *testing.T) {
 	t.Parallel()
-	index := line("a)/", "http://a/", 1, 200) + line("a)/", "https://a/", 2, 404) + line("a)/", "http://a/", 3, 503) + line("a)/", "http://a/", 4, 304) +
+	index := line("a)/", "http://a/", 1, 200) + line("a)/", "https://a/", 2, 404) +
+		line("a)/", "http://a/", 3, 503) + line("a)/", "http://a/", 4, 304) +
 		line("a)/x", "http://a/x", 5, 200) + line("a)/x", "http://a/x", 6, 404) +
 		line("a)/y", "http://a/y", 7, 500) + line("a)/y", "http://a/y", 8, 503) +
 		line("a)/z", "http://a/z", 9, 429) + line("a)/z", "http://a/z", 10, 200)
@@ -36,7 +40,8 @@ func TestEach(t *testing.T) {
 		t.Errorf("%q, want %s", got, want)
 	}
 	enough := errors.New("enough")
-	if err := Each(strings.NewReader(index), func(*archive.Entry) error { return enough }); !errors.Is(err, enough) {
+	if err := Each(strings.NewReader(index), func(*archive.Entry) error { return enough }); !errors.Is(
+		err, enough) {
 		t.Errorf("an error of the caller's: %v", err)
 	}
 	for _, bad := range []string{"x\n", "a)/ 2026 {}\n", strings.Repeat("x", maxLine+1)} {
@@ -46,12 +51,21 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestNewestWord: what an owner said with a later 304 counts for the page, also when it takes back what was said.
+// TestNewestWord: what an owner said with a later 304 counts for the page, also when it takes back
+// what was said.
 func TestNewestWord(t *testing.T) {
 	t.Parallel()
 	entry := func(day, status int, said string) archive.Entry {
-		return archive.Entry{URL: "http://a.test/", At: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Status: status, MIME: "text/html",
-			Revisit: status == 304, Digest: "sha1:A", Preferences: said, Ref: crawl.ArchiveRef{File: "f", Offset: int64(day), Length: 1}}
+		return archive.Entry{
+			URL:         "http://a.test/",
+			At:          time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
+			Status:      status,
+			MIME:        "text/html",
+			Revisit:     status == 304,
+			Digest:      "sha1:A",
+			Preferences: said,
+			Ref:         crawl.ArchiveRef{File: "f", Offset: int64(day), Length: 1},
+		}
 	}
 	for want, list := range map[string][]archive.Entry{
 		"ai-train=n": {entry(1, 200, ""), entry(2, 304, "ai-train=n")},

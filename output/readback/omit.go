@@ -11,8 +11,8 @@ import (
 	"crawlnode/web/preferences"
 )
 
-// Omit says what is left out of what is given away: the captures of some URLs, and those whose owner
-// said no to a purpose. The zero value leaves nothing out. It may be used by many goroutines.
+// Omit says what is left out of what is given away: the captures of some URLs, and those whose
+// owner said no to a purpose. The zero value leaves nothing out. It may be used by many goroutines.
 type Omit struct {
 	// URL says it of a stored URL; nil: of none.
 	URL func(url string) bool
@@ -33,7 +33,8 @@ func (o *Omit) Refused() int64 { return o.refused.Load() }
 // OfURL reports whether the captures of a URL are left out, whatever was said of them.
 func (o *Omit) OfURL(url string) bool { return o.URL != nil && o.URL(url) }
 
-// Capture reports whether a capture is left out. said is what its owner said, as Entry.Preferences has it.
+// Capture reports whether a capture is left out. said is what its owner said, as Entry.Preferences
+// has it.
 func (o *Omit) Capture(url, said string) bool {
 	return o.OfURL(url) || o.Said(preferences.ParseAnswers(said))
 }
@@ -64,9 +65,9 @@ func (p *Page) Noted() bool {
 		p.Record.Fields.Get(archive.FieldPreferencesFrom) != ""
 }
 
-// Said is what the owner said of the use of the page: as the crawl has noted it when it was captured, or else by the
-// answer and, if it is not nil, by the document. Captures of other programs, and of earlier
-// releases, have no note of what the site says.
+// Said is what the owner said of the use of the page: as the crawl has noted it when it was
+// captured, or else by the answer and, if it is not nil, by the document. Captures of other
+// programs, and of earlier releases, have no note of what the site says.
 func (p *Page) Said(document *htmlparse.Document) preferences.Record {
 	fields := p.Record.Fields
 	answers, from := fields.Get(archive.FieldPreferences), fields.Get(archive.FieldPreferencesFrom)

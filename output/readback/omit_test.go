@@ -15,7 +15,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// archived writes an archive of pages: path, X-Robots-Tag, and the earlier page whose payload it has, or -1.
+// archived writes an archive of pages: path, X-Robots-Tag, and the earlier page whose payload it
+// has, or -1.
 func archived(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +28,8 @@ func archived(t *testing.T) string {
 	for i, p := range []struct {
 		url, tag string
 		of       int
-	}{{"http://a.test/free", "", -1}, {"http://a.test/noai", "noai", -1}, {"http://a.test/same", "", 1}, {"http://a.test/again", "", 0}} {
+	}{{"http://a.test/free", "", -1}, {"http://a.test/noai", "noai", -1},
+		{"http://a.test/same", "", 1}, {"http://a.test/again", "", 0}} {
 		at := time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
 		body := p.url
 		c := crawl.Capture{
@@ -48,8 +50,9 @@ func archived(t *testing.T) string {
 		if c.URL, err = urlnorm.Parse(p.url); err != nil {
 			t.Fatal(err)
 		}
-		c.Preferences = preferences.Of(preferences.Read(&preferences.Sources{URL: p.url, Agent: "crawlnode",
-			Header: map[string][]string{"X-Robots-Tag": {p.tag}}}), "crawlnode").
+		c.Preferences = preferences.Of(
+			preferences.Read(&preferences.Sources{URL: p.url, Agent: "crawlnode",
+				Header: map[string][]string{"X-Robots-Tag": {p.tag}}}), "crawlnode").
 			Encode()
 		ref, err := a.Put(t.Context(), c)
 		if err != nil {
@@ -63,8 +66,8 @@ func archived(t *testing.T) string {
 	return dir
 }
 
-// TestRewriteWithoutRefused: a capture whose owner said no goes with its request and what a browser made of it; a
-// capture that has its content from it gets the content.
+// TestRewriteWithoutRefused: a capture whose owner said no goes with its request and what a browser
+// made of it; a capture that has its content from it gets the content.
 func TestRewriteWithoutRefused(t *testing.T) {
 	t.Parallel()
 	from, err := Open(archived(t))
@@ -111,7 +114,8 @@ func TestRewriteWithoutRefused(t *testing.T) {
 	}
 }
 
-// TestIndexSaysPreferences: the index of a capture says what its owner said, also when it is made anew of the files.
+// TestIndexSaysPreferences: the index of a capture says what its owner said, also when it is made
+// anew of the files.
 func TestIndexSaysPreferences(t *testing.T) {
 	t.Parallel()
 	dir := archived(t)
@@ -148,7 +152,8 @@ func TestIndexSaysPreferences(t *testing.T) {
 	}
 }
 
-// TestSaid: the crawl's note counts, which has the word of the site; without one the answer and the page do.
+// TestSaid: the crawl's note counts, which has the word of the site; without one the answer and the
+// page do.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	head := []byte("HTTP/1.1 200 OK\r\nX-Robots-Tag: noarchive\r\nContent-Type: text/html\r\n\r\n")
@@ -164,9 +169,15 @@ func TestSaid(t *testing.T) {
 		want   string
 	}{
 		{"none", map[string][]string{}, "archive=n, ai-train=n | header: X-Robots-Tag: noarchive; meta: tdm-reservation: 1"},
-		{"noted", map[string][]string{"Crawlnode-Preferences": {"search=n"}, "Crawlnode-Preferences-From": {`["robots.txt: Content-Signal: search=no"]`}},
+		{"noted", map[string][]string{
+			"Crawlnode-Preferences":      {"search=n"},
+			"Crawlnode-Preferences-From": {`["robots.txt: Content-Signal: search=no"]`},
+		},
 			"search=n | robots.txt: Content-Signal: search=no"},
-		{"damaged", map[string][]string{"Crawlnode-Preferences": {"search=n, x"}, "Crawlnode-Preferences-From": {`["nowhere: x: y", 7`}}, "search=n | "},
+		{"damaged", map[string][]string{
+			"Crawlnode-Preferences":      {"search=n, x"},
+			"Crawlnode-Preferences-From": {`["nowhere: x: y", 7`},
+		}, "search=n | "},
 	} {
 		p := New(
 			&archive.Record{

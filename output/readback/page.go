@@ -97,8 +97,8 @@ func Of(ctx context.Context, s Source, record *archive.Record, limit int64) (*Pa
 	return With(ctx, s, record, original, limit)
 }
 
-// With is the page of a record and of the one that has the payload of a duplicate, nil when it has its
-// own; what a browser made of it is read from s.
+// With is the page of a record and of the one that has the payload of a duplicate, nil when it has
+// its own; what a browser made of it is read from s.
 func With(ctx context.Context, s Records, record, original *archive.Record, limit int64) (
 	*Page, error,
 ) {
@@ -133,8 +133,8 @@ func (p *Page) setBeside(r *archive.Record) {
 // isEmpty reports whether a digest is that of no bytes.
 func isEmpty(digest string) bool { return digest == "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ" }
 
-// New is the page of a record that was read, with the record that has the payload of a duplicate and
-// the one that the crawl made of it; nil: there is none.
+// New is the page of a record that was read, with the record that has the payload of a duplicate
+// and the one that the crawl made of it; nil: there is none.
 func New(record, original, beside *archive.Record, limit int64) *Page {
 	p := &Page{Record: record, limit: limit, payload: record.Payload,
 		fields: fieldsOf(record.Head)}
@@ -232,8 +232,8 @@ func (p *Page) Raw() []byte { return append(bytes.Clone(p.Record.Head), p.payloa
 // Payload is the body as it was received.
 func (p *Page) Payload() []byte { return p.payload }
 
-// Content is the payload without its content codings. cut says that it was longer than the limit. An
-// error says what is wrong with it, and comes with what could be decoded.
+// Content is the payload without its content codings. cut says that it was longer than the limit.
+// An error says what is wrong with it, and comes with what could be decoded.
 func (p *Page) Content() (content []byte, cut bool, err error) {
 	if p.decoded == nil {
 		d := &decoded{}
@@ -249,8 +249,8 @@ func (p *Page) Content() (content []byte, cut bool, err error) {
 	return p.decoded.content, p.decoded.cut, p.decoded.err
 }
 
-// Seen is what the crawl read text and links from, with its Content-Type: what a browser made of the
-// page, or its content. cut and err are as those of Content; what a browser made is whole.
+// Seen is what the crawl read text and links from, with its Content-Type: what a browser made of
+// the page, or its content. cut and err are as those of Content; what a browser made is whole.
 func (p *Page) Seen() (content []byte, contentType string, cut bool, err error) {
 	if p.Shown == nil {
 		content, cut, err = p.Content()
@@ -402,8 +402,8 @@ func (p *Page) Main() (main maintext.Page, err error) {
 	return maintext.Extract(content, contentType, p.Header("Content-Language")), nil
 }
 
-// Markdown is the main content of a page, or a document whole, as Markdown. cut says that it is only
-// the beginning.
+// Markdown is the main content of a page, or a document whole, as Markdown. cut says that it is
+// only the beginning.
 func (p *Page) Markdown() (text string, cut bool, err error) {
 	if !p.IsPage() {
 		return "", false, fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText,
@@ -446,8 +446,8 @@ func (p *Page) Metadata() (m metadata.Record, err error) {
 	return metadata.Read(content, contentType, base, o), nil
 }
 
-// NoIndex reports whether the page asks to be in no search: by its header, by itself, or as the crawl
-// has noted.
+// NoIndex reports whether the page asks to be in no search: by its header, by itself, or as the
+// crawl has noted.
 func (p *Page) NoIndex(document *htmlparse.Document) bool {
 	noted := strings.Contains(p.Record.Fields.Get("Crawlnode-Robots"), "noindex")
 	byHeader, _ := directives(p.fields, p.agent(), p.Record.Date)
@@ -480,8 +480,8 @@ func (p *Page) AsksNoIndex() (bool, error) {
 	return p.NoIndex(document), nil
 }
 
-// Wall reports whether the crawl has taken the answer for a bot wall: it is no page, and says nothing of
-// the page.
+// Wall reports whether the crawl has taken the answer for a bot wall: it is no page, and says
+// nothing of the page.
 func (p *Page) Wall() bool { return p.Record.Fields.Get("Crawlnode-Wall") != "" }
 
 // NoFollow reports whether the page asks that none of its links is followed.
@@ -490,8 +490,8 @@ func (p *Page) NoFollow(document *htmlparse.Document) bool {
 	return byHeader || document != nil && document.NoFollow
 }
 
-// Fingerprint is the simhash of the text: the one that was stored, or that of the document; 0: it has
-// none.
+// Fingerprint is the simhash of the text: the one that was stored, or that of the document; 0: it
+// has none.
 func (p *Page) Fingerprint(document *htmlparse.Document) uint64 {
 	if stored, err := strconv.ParseUint(p.Record.Fields.Get("Crawlnode-Simhash"), 16, 64); err == nil {
 		return stored

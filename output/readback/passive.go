@@ -16,8 +16,10 @@ import (
 // stops the connections and name look-ups that a link element can ask for. What a style sheet
 // loads is the policy's part.
 var active = map[string]bool{
-	"applet": true, "base": true, "embed": true, "frame": true, "frameset": true, "iframe": true, "link": true,
-	"math": true, "meta": true, "object": true, "portal": true, "script": true, "svg": true, "template": true,
+	"applet": true, "base": true, "embed": true, "frame": true, "frameset": true, "iframe": true,
+	"link": true,
+	"math": true, "meta": true, "object": true, "portal": true, "script": true, "svg": true,
+	"template": true,
 }
 
 // foreign are those with the rules of XML: they can close themselves.
@@ -29,8 +31,10 @@ var void = map[string]bool{"base": true, "embed": true, "frame": true, "link": t
 // addresses are the attributes that name something to load or to go to. Of src, what a page
 // carries in itself is kept.
 var addresses = map[string]bool{
-	"action": true, "attributionsrc": true, "background": true, "cite": true, "data": true, "dynsrc": true, "formaction": true, "href": true, "imagesrcset": true,
-	"longdesc": true, "lowsrc": true, "manifest": true, "ping": true, "poster": true, "profile": true, "src": true, "srcdoc": true, "srcset": true, "target": true,
+	"action": true, "attributionsrc": true, "background": true, "cite": true, "data": true,
+	"dynsrc": true, "formaction": true, "href": true, "imagesrcset": true,
+	"longdesc": true, "lowsrc": true, "manifest": true, "ping": true, "poster": true, "profile": true,
+	"src": true, "srcdoc": true, "srcset": true, "target": true,
 	"usemap": true, "xlink:href": true, "http-equiv": true, "autofocus": true, "popovertarget": true,
 }
 
@@ -104,7 +108,8 @@ func harmless(element string, all []html.Attribute) []html.Attribute {
 	kept := all[:0]
 	for _, a := range all {
 		name := strings.ToLower(a.Key)
-		picture := element == "img" && name == "src" && strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "data:image/")
+		picture := element == "img" && name == "src" &&
+			strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "data:image/")
 		if strings.HasPrefix(name, "on") || addresses[name] && !picture {
 			continue
 		}

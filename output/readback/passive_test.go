@@ -49,7 +49,8 @@ func TestPassive(t *testing.T) {
 			if token.Type == html.TextToken || token.Type == html.CommentToken {
 				continue
 			}
-			if active[token.Data] || strings.Contains(token.String(), "evil.test") || strings.Contains(token.String(), "alert") {
+			if active[token.Data] || strings.Contains(token.String(), "evil.test") ||
+				strings.Contains(token.String(), "alert") {
 				t.Errorf("%s\nbecame %s", page, out)
 			}
 		}
@@ -92,13 +93,19 @@ func FuzzPassive(f *testing.F) {
 func TestPassiveOfRecord(t *testing.T) {
 	t.Parallel()
 	record := func(kind, body string) *Page {
-		return New(&archive.Record{TargetURI: "http://a.test/", ContentType: "text/html", Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n"), Payload: []byte(body)}, nil, nil, MaxContent)
+		return New(&archive.Record{
+			TargetURI:   "http://a.test/",
+			ContentType: "text/html",
+			Head:        []byte("HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n"),
+			Payload:     []byte(body),
+		}, nil, nil, MaxContent)
 	}
 	page, cut, err := record("text/html; charset=iso-8859-1", "<p>Caf\xe9</p>").Passive(100)
 	if string(page) != "<p>Café</p>" || cut || err != nil {
 		t.Errorf("%q, %v, %v", page, cut, err)
 	}
-	if page, cut, err = record("text/html", "<p>0123456789").Passive(8); string(page) != "<p>01234" || !cut || err != nil {
+	if page, cut, err = record("text/html", "<p>0123456789").Passive(8); string(page) != "<p>01234" ||
+		!cut || err != nil {
 		t.Errorf("%q, %v, %v", page, cut, err)
 	}
 	picture := record("image/png", "x")

@@ -29,8 +29,8 @@ type Rewritten struct {
 
 // Rewrite writes the WARC files to a folder anew, with an index of each, without the records of
 // captures that are left out, and of what belongs to them. All others are copied byte for byte, but
-// for a revisit of a payload that was stored with such a capture: it becomes a response that has the
-// payload.
+// for a revisit of a payload that was stored with such a capture: it becomes a response that has
+// the payload.
 func (a *Archives) Rewrite(ctx context.Context, to string,
 	omit *Omit) (Rewritten, error) {
 	w := rewriting{src: a, omit: omit, to: to, names: map[string]bool{}}
@@ -168,7 +168,12 @@ func (w *rewriting) leaves(r *archive.Record, capture bool) bool {
 
 // Completed returns a revisit of a payload that was stored with a capture which is left out as a
 // response that has the payload itself; nil: it refers to something else.
-func Completed(ctx context.Context, src Source, r *archive.Record, omit *Omit) (*archive.Record, error) {
+func Completed(
+	ctx context.Context,
+	src Source,
+	r *archive.Record,
+	omit *Omit,
+) (*archive.Record, error) {
 	if r.Type != "revisit" || r.Status == http.StatusNotModified || r.RefersToURI == "" ||
 		!omit.OfURL(r.RefersToURI) && omit.Purposes == 0 {
 		return nil, nil

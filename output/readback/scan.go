@@ -14,10 +14,10 @@ import (
 	"crawlnode/output/archive"
 )
 
-// Scanner reads the captures of WARC files in the order in which they stand, each with what it refers
-// to: the payload of a duplicate may stand in an earlier file, or in a later one, and then the
-// duplicate comes with Finish. A 304 is passed over: it says nothing new. Some 60 bytes a capture are
-// in memory.
+// Scanner reads the captures of WARC files in the order in which they stand, each with what it
+// refers to: the payload of a duplicate may stand in an earlier file, or in a later one, and then
+// the duplicate comes with Finish. A 304 is passed over: it says nothing new. Some 60 bytes a
+// capture are in memory.
 type Scanner struct {
 	// Missing counts the duplicates whose payload no file has, after Finish.
 	Missing int64
@@ -50,9 +50,10 @@ func (s *Scanner) Close() error {
 	return os.RemoveAll(s.temp)
 }
 
-// Scan reads a file: .warc, .warc.gz or .warc.zst, finished or open. It calls page with each capture,
-// and record, when it is not nil, with each record. The error is one of them, that of the context, or
-// says what is wrong with the file (archive.DamageError), after what stands before was read.
+// Scan reads a file: .warc, .warc.gz or .warc.zst, finished or open. It calls page with each
+// capture, and record, when it is not nil, with each record. The error is one of them, that of the
+// context, or says what is wrong with the file (archive.DamageError), after what stands before was
+// read.
 func (s *Scanner) Scan(path string, record func(r *archive.Record) error,
 	page func(p *Page) error,
 ) error {

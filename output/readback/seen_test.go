@@ -32,7 +32,11 @@ type stored struct {
 
 func newStored(t *testing.T, o archive.Options) *stored {
 	t.Helper()
-	s := &stored{t: t, dir: filepath.Join(t.TempDir(), "warc"), at: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+	s := &stored{
+		t:   t,
+		dir: filepath.Join(t.TempDir(), "warc"),
+		at:  time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+	}
 	o.Node = "n"
 	var err error
 	if s.a, err = archive.Open(s.dir, o); err != nil {
@@ -41,12 +45,23 @@ func newStored(t *testing.T, o archive.Options) *stored {
 	return s
 }
 
-// put stores an answer; shown is what a browser made of it, and original the capture that has its payload.
-func (s *stored) put(url, head, body, shown string, original crawl.ArchiveRef, status int) crawl.ArchiveRef {
+// put stores an answer; shown is what a browser made of it, and original the capture that has its
+// payload.
+func (s *stored) put(
+	url, head, body, shown string,
+	original crawl.ArchiveRef,
+	status int,
+) crawl.ArchiveRef {
 	s.t.Helper()
 	s.at = s.at.Add(time.Hour)
-	c := crawl.Capture{FetchedAt: s.at, Status: status, RequestHead: []byte("GET / HTTP/1.1\r\n\r\n"), Body: []byte(body), Digest: sha1.Sum([]byte(body)),
-		ResponseHead: fmt.Appendf(nil, "HTTP/1.1 %d X\r\n%s\r\n", status, head)}
+	c := crawl.Capture{
+		FetchedAt:    s.at,
+		Status:       status,
+		RequestHead:  []byte("GET / HTTP/1.1\r\n\r\n"),
+		Body:         []byte(body),
+		Digest:       sha1.Sum([]byte(body)),
+		ResponseHead: fmt.Appendf(nil, "HTTP/1.1 %d X\r\n%s\r\n", status, head),
+	}
 	if err := c.URL.UnmarshalText([]byte(url)); err != nil {
 		s.t.Fatal(err)
 	}
@@ -59,7 +74,8 @@ func (s *stored) put(url, head, body, shown string, original crawl.ArchiveRef, s
 		c.Body = nil // the digest is that of what it stands for
 	}
 	if shown != "" {
-		c.Resources = []crawl.Resource{{At: s.at, ContentType: "image/png", Body: []byte("png")}, {At: s.at, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
+		c.Resources = []crawl.Resource{{At: s.at, ContentType: "image/png", Body: []byte("png")},
+			{At: s.at, ContentType: "text/html; charset=utf-8", Body: []byte(shown)}}
 	}
 	ref, err := s.a.Put(s.t.Context(), c)
 	if err != nil {
@@ -85,8 +101,8 @@ func (s *stored) files() []string {
 	return paths
 }
 
-// Each capture is read as the crawl saw it, by its URL and by a scan of the file: what a browser made of it, with the head of its own
-// visit, and only if it stands beside it.
+// Each capture is read as the crawl saw it, by its URL and by a scan of the file: what a browser
+// made of it, with the head of its own visit, and only if it stands beside it.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	const html = "Content-Type: text/html\r\n"
@@ -96,10 +112,13 @@ func TestSeen(t *testing.T) {
 	s.put("http://a.test/plain", html, shell, "", crawl.ArchiveRef{}, 200)
 	s.put("http://a.test/gone", html, shell, dom, crawl.ArchiveRef{}, 404)
 	s.put("http://a.test/text", "Content-Type: text/plain\r\n", shell, "", crawl.ArchiveRef{}, 200)
-	s.put("http://a.test/shown2", html+"X-Robots-Tag: noarchive\r\nX-Robots-Tag: noindex\r\n", shell, "<title>Twin</title>other", first, 200)
+	s.put("http://a.test/shown2", html+"X-Robots-Tag: noarchive\r\nX-Robots-Tag: noindex\r\n", shell,
+		"<title>Twin</title>other", first, 200)
 	s.put("http://a.test/plain2", html, shell, "", first, 200)
-	s.put("http://a.test/meta", html, `<meta name=robots content=noindex>`+shell, dom, crawl.ArchiveRef{}, 200)
-	s.put("http://a.test/metashown", html, shell, `<meta name=robots content=noindex>`+dom, crawl.ArchiveRef{}, 200)
+	s.put("http://a.test/meta", html, `<meta name=robots content=noindex>`+shell, dom,
+		crawl.ArchiveRef{}, 200)
+	s.put("http://a.test/metashown", html, shell, `<meta name=robots content=noindex>`+dom,
+		crawl.ArchiveRef{}, 200)
 	s.put("http://a.test/shown", "", shell, "", first, 304)
 	s.close()
 	type seen struct {
@@ -108,8 +127,10 @@ func TestSeen(t *testing.T) {
 		hidden      bool
 	}
 	want := map[string]seen{
-		"shown": {"Done", "madex", 1, false}, "plain": {"Loading", "shell", 0, false}, "gone": {"Loading", "shell", 0, false}, "shown2": {"Twin", "other", 0, true},
-		"plain2": {"Loading", "shell", 0, false}, "meta": {"Done", "madex", 1, false}, "metashown": {"Done", "madex", 1, true},
+		"shown": {"Done", "madex", 1, false}, "plain": {"Loading", "shell", 0, false},
+		"gone": {"Loading", "shell", 0, false}, "shown2": {"Twin", "other", 0, true},
+		"plain2": {"Loading", "shell", 0, false}, "meta": {"Done", "madex", 1, false},
+		"metashown": {"Done", "madex", 1, true},
 	}
 	check := func(how string, p *Page) {
 		t.Helper()
@@ -144,12 +165,14 @@ func TestSeen(t *testing.T) {
 	sc := NewScanner(t.Context(), MaxContent)
 	defer func() { _ = sc.Close() }()
 	take := func(p *Page) error { count++; check("scan", p); return nil }
-	if err := errors.Join(sc.Scan(s.files()[0], nil, take), sc.Finish(take)); err != nil || count != 8 || sc.Missing != 0 {
+	if err := errors.Join(sc.Scan(s.files()[0], nil, take), sc.Finish(take)); err != nil ||
+		count != 8 || sc.Missing != 0 {
 		t.Errorf("%d captures, %d missing, %v", count, sc.Missing, err)
 	}
 }
 
-// A body that is not whole is read as far as it can be, and says so; one of which nothing can be read is an error.
+// A body that is not whole is read as far as it can be, and says so; one of which nothing can be
+// read is an error.
 func TestDamagedBodies(t *testing.T) {
 	t.Parallel()
 	packed := string(gzipped(t, "<title>T</title>"+strings.Repeat("words ", 2000)))
@@ -157,18 +180,28 @@ func TestDamagedBodies(t *testing.T) {
 		coding, body string
 		text, whole  bool
 	}{
-		"three bytes behind": {"gzip", packed + "abc", true, false}, "zeros behind": {"gzip", packed + "\x00\x00", true, false}, "no checksum": {"gzip", packed[:len(packed)-8], true, false},
-		"half": {"gzip", packed[:len(packed)-20], true, false}, "wrong checksum": {"gzip", packed[:len(packed)-8] + "12345678", true, false}, "whole": {"gzip", packed, true, true},
-		"not packed": {"gzip", "<title>T</title>words", true, true}, "nothing": {"gzip", "\x1f\x8b\x08", false, false}, "no brotli": {"br", "\xff\xff\xff\xff", false, false},
+		"three bytes behind": {"gzip", packed + "abc", true, false}, "zeros behind": {"gzip",
+			packed + "\x00\x00", true, false}, "no checksum": {"gzip", packed[:len(packed)-8], true, false},
+		"half": {"gzip", packed[:len(packed)-20], true, false}, "wrong checksum": {"gzip",
+			packed[:len(packed)-8] + "12345678", true, false}, "whole": {"gzip", packed, true, true},
+		"not packed": {"gzip", "<title>T</title>words", true, true}, "nothing": {"gzip", "\x1f\x8b\x08",
+			false, false}, "no brotli": {"br", "\xff\xff\xff\xff", false, false},
 		"too many": {"gzip, gzip, gzip, gzip, gzip, gzip, gzip", packed, false, false},
 	} {
-		p := New(&archive.Record{Type: "response", TargetURI: "http://a.test/", Status: 200, Payload: []byte(c.body),
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " + c.coding + "\r\n\r\n")}, nil, nil, MaxContent)
+		p := New(&archive.Record{
+			Type:      "response",
+			TargetURI: "http://a.test/",
+			Status:    200,
+			Payload:   []byte(c.body),
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: " + c.coding +
+				"\r\n\r\n"),
+		}, nil, nil, MaxContent)
 		text, err := p.Text()
 		if strings.Contains(text, "words") != c.text || (err == nil) != c.text {
 			t.Errorf("%s: %d bytes of text, %v", name, len(text), err)
 		}
-		if c.text && !c.whole && name != "three bytes behind" && name != "zeros behind" && p.Damage() == nil {
+		if c.text && !c.whole && name != "three bytes behind" && name != "zeros behind" &&
+			p.Damage() == nil {
 			t.Errorf("%s: nothing is said to be wrong", name)
 		}
 		if c.whole && p.Damage() != nil {
@@ -176,7 +209,8 @@ func TestDamagedBodies(t *testing.T) {
 		}
 		var out, warnings bytes.Buffer
 		err = Print(t.Context(), one{p.Record}, "http://a.test/", Form{}, MaxContent, &out, &warnings)
-		if (err == nil) != c.text || c.text && (warnings.Len() == 0) != (p.Damage() == nil) || strings.Contains(out.String(), "words") != c.text {
+		if (err == nil) != c.text || c.text && (warnings.Len() == 0) != (p.Damage() == nil) ||
+			strings.Contains(out.String(), "words") != c.text {
 			t.Errorf("%s: printed %d bytes, %q, %v", name, out.Len(), warnings.String(), err)
 		}
 	}
@@ -196,7 +230,8 @@ func (o one) Record(context.Context, crawl.ArchiveRef) (*archive.Record, error) 
 	return nil, archive.ErrNoCapture
 }
 
-// What the header names decides, as the Fetch and MIME Sniffing Standards have it; what it does not say, the content does.
+// What the header names decides, as the Fetch and MIME Sniffing Standards have it; what it does not
+// say, the content does.
 func TestKind(t *testing.T) {
 	t.Parallel()
 	const page = "<!doctype html><title>T</title>"
@@ -205,15 +240,25 @@ func TestKind(t *testing.T) {
 		kind       Kind
 		media      string
 	}{
-		{"Content-Type: text/html", "x", HTML, "text/html"}, {"content-type:TEXT/HTML;charset=x", "x", HTML, "text/html"}, {"Content-Type: application/xhtml+xml", "", HTML, "application/xhtml+xml"},
-		{"Content-Type: text/html, text/html", page, HTML, "text/html"}, {"Content-Type: text/plain\r\nContent-Type: text/html", page, HTML, "text/html"},
+		{"Content-Type: text/html", "x", HTML, "text/html"}, {"content-type:TEXT/HTML;charset=x", "x",
+			HTML, "text/html"}, {"Content-Type: application/xhtml+xml", "", HTML, "application/xhtml+xml"},
+		{"Content-Type: text/html, text/html", page, HTML, "text/html"},
+		{"Content-Type: text/plain\r\nContent-Type: text/html", page, HTML, "text/html"},
 		{"Content-Type: text/html, */*", page, HTML, "text/html"}, {"Content-Type: text/html;x=\",text/plain\"", page, HTML, "text/html"},
-		{"", page, HTML, "text/html"}, {"Content-Type: html", page, HTML, "text/html"}, {"Content-Type: */*", page, HTML, "text/html"}, {"Content-Type: unknown/unknown", page, HTML, "text/html"},
-		{"Content-Type:", page, HTML, "text/html"}, {"Content-Type: /", page, HTML, "text/html"}, {"no field\r\nContent-Type: text/html", "x", HTML, "text/html"},
-		{"Content-Type: text/plain", page, Text, "text/plain"}, {"Content-Type: text/css", "", Sheet, "text/css"}, {"Content-Type: application/ld+json", "", Text, "application/ld+json"},
-		{"Content-Type: image/png", page, Other, "image/png"}, {"", "\x89PNG\r\n\x1a\n", Other, "image/png"}, {"Content-Type: image/svg+xml", "", Text, "image/svg+xml"},
+		{"", page, HTML, "text/html"}, {"Content-Type: html", page, HTML, "text/html"},
+		{"Content-Type: */*", page, HTML, "text/html"},
+		{"Content-Type: unknown/unknown", page, HTML, "text/html"},
+		{"Content-Type:", page, HTML, "text/html"}, {"Content-Type: /", page, HTML, "text/html"},
+		{"no field\r\nContent-Type: text/html", "x", HTML, "text/html"},
+		{"Content-Type: text/plain", page, Text, "text/plain"}, {"Content-Type: text/css", "", Sheet,
+			"text/css"}, {"Content-Type: application/ld+json", "", Text, "application/ld+json"},
+		{"Content-Type: image/png", page, Other, "image/png"}, {"", "\x89PNG\r\n\x1a\n", Other,
+			"image/png"}, {"Content-Type: image/svg+xml", "", Text, "image/svg+xml"},
 	} {
-		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"), Payload: []byte(c.body)}, nil, nil, MaxContent)
+		p := New(&archive.Record{
+			Head:    []byte("HTTP/1.1 200 OK\r\n" + c.head + "\r\n\r\n"),
+			Payload: []byte(c.body),
+		}, nil, nil, MaxContent)
 		if p.Kind() != c.kind || p.MediaType() != c.media {
 			t.Errorf("%q, %q: %v, %q", c.head, c.body, p.Kind(), p.MediaType())
 		}
@@ -224,16 +269,22 @@ func TestKind(t *testing.T) {
 func TestNoIndex(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]bool{
-		"X-Robots-Tag: noindex": true, "X-Robots-Tag: noarchive\r\nX-Robots-Tag: noindex": true, "x-robots-tag: crawlnode: noindex": true, "X-Robots-Tag: CRAWLNODE: none": true,
-		"X-Robots-Tag: otherbot: noindex\r\nX-Robots-Tag: noindex": true, "X-Robots-Tag: a\r\n X: y\r\nX-Robots-Tag: none": true, "bad line\r\nX-Robots-Tag: noindex": true,
-		"X-Robots-Tag: otherbot: noindex": false, "X-Robots-Tag: nofollow": false, "X-Other: noindex": false, "": false,
+		"X-Robots-Tag: noindex": true, "X-Robots-Tag: noarchive\r\nX-Robots-Tag: noindex": true,
+		"x-robots-tag: crawlnode: noindex": true, "X-Robots-Tag: CRAWLNODE: none": true,
+		"X-Robots-Tag: otherbot: noindex\r\nX-Robots-Tag: noindex": true, "X-Robots-Tag: a\r\n X: y\r\n" +
+			"X-Robots-Tag: none": true, "bad line\r\nX-Robots-Tag: noindex": true,
+		"X-Robots-Tag: otherbot: noindex": false, "X-Robots-Tag: nofollow": false,
+		"X-Other: noindex": false, "": false,
 	} {
-		p := New(&archive.Record{Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + "\r\n\r\n")}, nil, nil, MaxContent)
+		p := New(&archive.Record{
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head + "\r\n\r\n"),
+		}, nil, nil, MaxContent)
 		if got := p.NoIndex(nil); got != want {
 			t.Errorf("%q: %v", head, got)
 		}
 	}
-	noted := New(&archive.Record{Fields: map[string][]string{"Crawlnode-Robots": {"noindex"}}}, nil, nil, MaxContent)
+	noted := New(&archive.Record{Fields: map[string][]string{"Crawlnode-Robots": {"noindex"}}}, nil,
+		nil, MaxContent)
 	if !noted.NoIndex(nil) {
 		t.Error("what the crawl has noted does not count")
 	}
@@ -252,7 +303,8 @@ func (s *stored) fill() (urls []string) {
 	var first crawl.ArchiveRef
 	for i := range 10 {
 		url := fmt.Sprintf("http://a.test/%d", i)
-		ref := s.put(url, "Content-Type: text/html\r\n", fmt.Sprintf("<title>%d</title>page %[1]d", i), "", crawl.ArchiveRef{}, 200)
+		ref := s.put(url, "Content-Type: text/html\r\n", fmt.Sprintf("<title>%d</title>page %[1]d", i),
+			"", crawl.ArchiveRef{}, 200)
 		if urls = append(urls, url); i == 0 {
 			first = ref
 		}
@@ -285,7 +337,8 @@ func rewritten(t *testing.T, from, to string, members bool) {
 	}
 }
 
-// Whatever is wrong with the indexes of a folder, all that its files have is read, or the error says what is wrong.
+// Whatever is wrong with the indexes of a folder, all that its files have is read, or the error
+// says what is wrong.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	index := func(dir string) string {
@@ -310,13 +363,28 @@ func TestOpen(t *testing.T) {
 		pages    int             // 0: an error
 		warnings int
 	}{
-		"as it is":           {func(*stored) {}, 10, 0},
-		"no index":           {func(s *stored) { _ = os.Remove(index(s.dir)) }, 10, 0},
-		"an empty index":     {func(s *stored) { change(index(s.dir), func([]byte) []byte { return nil }) }, 10, 0},
-		"a cut line":         {func(s *stored) { change(index(s.dir), func(b []byte) []byte { return b[:len(b)-20] }) }, 10, 0},
-		"half of the lines":  {func(s *stored) { change(index(s.dir), func(b []byte) []byte { return b[:bytes.IndexByte(b, '\n')+1] }) }, 10, 0},
-		"no lines but noise": {func(s *stored) { change(index(s.dir), func([]byte) []byte { return []byte("noise\n") }) }, 10, 0},
-		"an older index":     {func(s *stored) { _ = os.Chtimes(index(s.dir), time.Unix(0, 0), time.Unix(1000, 0)) }, 10, 0},
+		"as it is": {func(*stored) {}, 10, 0},
+		"no index": {func(s *stored) { _ = os.Remove(index(s.dir)) }, 10, 0},
+		"an empty index": {func(s *stored) { change(index(s.dir), func([]byte) []byte { return nil }) },
+			10, 0},
+		"a cut line": {
+			func(s *stored) { change(index(s.dir), func(b []byte) []byte { return b[:len(b)-20] }) },
+			10,
+			0,
+		},
+		"half of the lines": {func(s *stored) {
+			change(index(s.dir), func(b []byte) []byte { return b[:bytes.IndexByte(b, '\n')+1] })
+		}, 10, 0},
+		"no lines but noise": {
+			func(s *stored) { change(index(s.dir), func([]byte) []byte { return []byte("noise\n") }) },
+			10,
+			0,
+		},
+		"an older index": {
+			func(s *stored) { _ = os.Chtimes(index(s.dir), time.Unix(0, 0), time.Unix(1000, 0)) },
+			10,
+			0,
+		},
 		"not compressed": {func(s *stored) {
 			path := s.files()[0]
 			rewritten(t, path, strings.TrimSuffix(path, ".gz"), false)
@@ -327,7 +395,9 @@ func TestOpen(t *testing.T) {
 			rewritten(t, path, path, true)
 			_ = os.Remove(index(s.dir))
 		}, 10, 0},
-		"open, without an index": {func(s *stored) { _, _ = os.Rename(s.files()[0], s.files()[0]+".open"), os.Remove(index(s.dir)) }, 10, 0},
+		"open, without an index": {func(s *stored) {
+			_, _ = os.Rename(s.files()[0], s.files()[0]+".open"), os.Remove(index(s.dir))
+		}, 10, 0},
 		"a broken file beside it": {func(s *stored) {
 			_ = os.WriteFile(filepath.Join(s.dir, "broken.warc.gz"), []byte("this is none"), 0o600)
 		}, 10, 1},
@@ -370,7 +440,8 @@ func TestOpen(t *testing.T) {
 				t.Errorf("%d of %d pages, warnings %v", found, c.pages, a.Warnings)
 			}
 			var lines bytes.Buffer
-			if err := a.WriteIndex(t.Context(), &lines); err != nil || c.pages == 10 && bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
+			if err := a.WriteIndex(t.Context(), &lines); err != nil ||
+				c.pages == 10 && bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
 				t.Errorf("%d lines, %v", bytes.Count(lines.Bytes(), []byte("\n")), err)
 			}
 			temp := a.temp
@@ -398,7 +469,8 @@ func TestOpenIndexAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	if err := a.WriteIndex(t.Context(), &lines); err != nil || bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
+	if err := a.WriteIndex(t.Context(), &lines); err != nil ||
+		bytes.Count(lines.Bytes(), []byte("\n")) != 11 {
 		t.Errorf("%s, %v", lines.String(), err)
 	}
 	if _, err := Load(t.Context(), a, urls[0], MaxContent); err == nil {
@@ -406,7 +478,8 @@ func TestOpenIndexAlone(t *testing.T) {
 	}
 }
 
-// What a node has written and not synced yet is read, and goes on to be read when it finishes the file.
+// What a node has written and not synced yet is read, and goes on to be read when it finishes the
+// file.
 func TestOpenWhileWritten(t *testing.T) {
 	t.Parallel()
 	s := newStored(t, archive.Options{})
@@ -415,7 +488,9 @@ func TestOpenWhileWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	urls = append(urls, "http://a.test/late")
-	s.put("http://a.test/late", "Content-Type: text/html\r\n", "page late", "", crawl.ArchiveRef{}, 200) // the index lacks it
+	// the index lacks it
+	s.put("http://a.test/late", "Content-Type: text/html\r\n", "page late", "", crawl.ArchiveRef{},
+		200)
 	a, err := Open(filepath.Dir(s.dir))
 	if err != nil {
 		t.Fatal(err)
@@ -441,7 +516,8 @@ func TestOpenWhileWritten(t *testing.T) {
 	}
 }
 
-// A node that has stored nothing is no error, a folder in which there is nothing is one. Files of one name from two folders are both read.
+// A node that has stored nothing is no error, a folder in which there is nothing is one. Files of
+// one name from two folders are both read.
 func TestOpenPaths(t *testing.T) {
 	t.Parallel()
 	empty := t.TempDir()
@@ -460,7 +536,8 @@ func TestOpenPaths(t *testing.T) {
 	var paths []string
 	for i := range 2 {
 		s := newStored(t, archive.Options{})
-		s.put(fmt.Sprintf("http://a.test/%d", i), "Content-Type: text/html\r\n", fmt.Sprint("page ", i), "", crawl.ArchiveRef{}, 200)
+		s.put(fmt.Sprintf("http://a.test/%d", i), "Content-Type: text/html\r\n", fmt.Sprint("page ", i),
+			"", crawl.ArchiveRef{}, 200)
 		s.close()
 		path := filepath.Join(t.TempDir(), "same.warc.gz")
 		if err := os.Rename(s.files()[0], path); err != nil {
@@ -484,8 +561,8 @@ func TestOpenPaths(t *testing.T) {
 	}
 }
 
-// A scan finds the content of duplicates in earlier files and in later ones, whatever the files look like, and counts those
-// whose content is nowhere.
+// A scan finds the content of duplicates in earlier files and in later ones, whatever the files
+// look like, and counts those whose content is nowhere.
 func TestScanner(t *testing.T) {
 	t.Parallel()
 	s := newStored(t, archive.Options{MaxFileBytes: 1}) // a file for each capture
@@ -549,9 +626,11 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// FuzzFields: no head, whatever it has, hides a field that stands in a line of its own before it, or makes one out of nothing.
+// FuzzFields: no head, whatever it has, hides a field that stands in a line of its own before it,
+// or makes one out of nothing.
 func FuzzFields(f *testing.F) {
-	for _, s := range []string{"", "a: b\r\n", "no colon\r\nx: y\r\n", ": v\r\n", " folded\r\n", "a:b\n\nc:d\n", "\r\r\n", "A : b\r\n\tc\r\n", "\x00:\xff\r\n"} {
+	for _, s := range []string{"", "a: b\r\n", "no colon\r\nx: y\r\n", ": v\r\n", " folded\r\n",
+		"a:b\n\nc:d\n", "\r\r\n", "A : b\r\n\tc\r\n", "\x00:\xff\r\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, rest string) {

@@ -102,7 +102,12 @@ func (c Cluster) Payload(ctx context.Context, revisit *archive.Record) (*archive
 		case k.Revisit, k.Status == http.StatusNotModified:
 		case revisit.PayloadDigest == "" && k.At.After(revisit.Date):
 		case revisit.PayloadDigest == "" || k.Digest != nil && *k.Digest == revisit.PayloadDigest:
-			return c.Read(ctx, &crawl.ArchiveReport{Node: crawl.NodeRef{Name: k.Node}, File: k.File, Offset: k.Offset, Length: k.Length})
+			return c.Read(ctx, &crawl.ArchiveReport{
+				Node:   crawl.NodeRef{Name: k.Node},
+				File:   k.File,
+				Offset: k.Offset,
+				Length: k.Length,
+			})
 		}
 	}
 	return nil, missingPayload(revisit, errors.New("no running node has it"))
@@ -135,9 +140,12 @@ func (f Folders) Capture(_ context.Context, url string) (*archive.Record, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	r, err := f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.String(), "") })
+	r, err := f.newest(
+		func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.String(), "") })
 	if errors.Is(err, archive.ErrNoCapture) && u.Route() != "" {
-		return f.newest(func(dir string) (crawl.ArchiveRef, error) { return archive.Find(dir, u.WithoutRoute().String(), "") })
+		return f.newest(func(dir string) (crawl.ArchiveRef, error) {
+			return archive.Find(dir, u.WithoutRoute().String(), "")
+		})
 	}
 	return r, err
 }
@@ -202,8 +210,8 @@ func (f Folders) Record(_ context.Context, ref crawl.ArchiveRef) (*archive.Recor
 	return nil, fmt.Errorf("%w: no folder has %s", archive.ErrNoCapture, ref.File)
 }
 
-// Entries calls fn with what the indexes say of each capture, in any order, some perhaps twice, until
-// ctx ends. It returns an error of fn.
+// Entries calls fn with what the indexes say of each capture, in any order, some perhaps twice,
+// until ctx ends. It returns an error of fn.
 func (f Folders) Entries(ctx context.Context, fn func(archive.Entry) error) error {
 	for _, dir := range f {
 		if err := archive.Entries(dir, func(e archive.Entry) error {
@@ -219,7 +227,11 @@ func (f Folders) Entries(ctx context.Context, fn func(archive.Entry) error) erro
 }
 
 // Lookup lists the captures of a canonical URL, by time.
-func (f Folders) Lookup(url string) ([]archive.Entry, error) { return f.lookup(archive.Lookup, url) }
+func (f Folders) Lookup(
+	url string,
+) ([]archive.Entry, error) {
+	return f.lookup(archive.Lookup, url)
+}
 
 // LookupAlike lists the captures of all URLs that have the key of a URL, by time. They are other
 // pages: see archive.LookupAlike.
@@ -227,7 +239,10 @@ func (f Folders) LookupAlike(url string) ([]archive.Entry, error) {
 	return f.lookup(archive.LookupAlike, url)
 }
 
-func (f Folders) lookup(in func(dir, url string, fn func(*archive.Entry) error) error, url string) (list []archive.Entry, err error) {
+func (f Folders) lookup(
+	in func(dir, url string, fn func(*archive.Entry) error) error,
+	url string,
+) (list []archive.Entry, err error) {
 	for _, dir := range f {
 		if err := in(dir, url, func(e *archive.Entry) error {
 			list = append(list, *e)

@@ -44,16 +44,23 @@ func newVisits(t *testing.T) *visits {
 	return v
 }
 
-// add stores an answer. original is the number of the visit that has its payload; -1: none is known.
+// add stores an answer. original is the number of the visit that has its payload; -1: none is
+// known.
 func (v *visits) add(status int, text string, original int, known bool) {
 	v.t.Helper()
 	v.at = v.at.Add(time.Hour)
-	c := crawl.Capture{FetchedAt: v.at, Status: status, ContentType: "text/html", RequestHead: []byte("GET /p HTTP/1.1\r\n\r\n")}
+	c := crawl.Capture{
+		FetchedAt:   v.at,
+		Status:      status,
+		ContentType: "text/html",
+		RequestHead: []byte("GET /p HTTP/1.1\r\n\r\n"),
+	}
 	if err := c.URL.UnmarshalText([]byte(pageURL)); err != nil {
 		v.t.Fatal(err)
 	}
 	packed := gzipped(v.t, text)
-	switch c.ResponseHead, c.Body = []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n"), packed; {
+	switch c.ResponseHead, c.Body =
+		[]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n"), packed; {
 	case status == 304:
 		c.ResponseHead, c.Body = []byte("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n"), nil
 		if known {
@@ -85,19 +92,30 @@ func gzipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// ExplainURL is that of a cluster in which the record of the URL names the first visit, which brought the content.
+// ExplainURL is that of a cluster in which the record of the URL names the first visit, which
+// brought the content.
 func (v *visits) ExplainURL(_ context.Context, url string, _ int) (*crawl.URLReport, error) {
 	if u, err := urlnorm.Parse(url); err != nil || u.String() != pageURL {
 		return nil, errors.New("unknown")
 	}
-	return &crawl.URLReport{Record: &crawl.RecordReport{Archive: &crawl.ArchiveReport{File: v.refs[0].File, Offset: v.refs[0].Offset}}}, nil
+	return &crawl.URLReport{Record: &crawl.RecordReport{
+		Archive: &crawl.ArchiveReport{File: v.refs[0].File, Offset: v.refs[0].Offset},
+	}}, nil
 }
 
 // Captures implements Node.
 func (v *visits) Captures(_ context.Context, url string) (*crawl.CapturesReport, error) {
 	r := &crawl.CapturesReport{URL: url}
 	return r, archive.Entries(filepath.Join(v.dir, "warc"), func(e archive.Entry) error {
-		c := crawl.CaptureReport{At: e.At, Status: e.Status, Revisit: e.Revisit, File: e.Ref.File, Offset: e.Ref.Offset, Length: e.Ref.Length, Digest: &e.Digest}
+		c := crawl.CaptureReport{
+			At:      e.At,
+			Status:  e.Status,
+			Revisit: e.Revisit,
+			File:    e.Ref.File,
+			Offset:  e.Ref.Offset,
+			Length:  e.Ref.Length,
+			Digest:  &e.Digest,
+		}
 		r.Captures = append(r.Captures, c)
 		return nil
 	})
@@ -112,8 +130,9 @@ func (v *visits) OpenCapture(_ context.Context, file string, offset int64) (io.R
 	return io.NopCloser(bytes.NewReader(all[offset:])), nil
 }
 
-// The page of a revisit is what it stands for: of a 304 the whole answer, with the header that its content codings need; of a page with the same payload
-// its own header and that payload. A cluster and a data directory say the same.
+// The page of a revisit is what it stands for: of a 304 the whole answer, with the header that its
+// content codings need; of a page with the same payload its own header and that payload. A cluster
+// and a data directory say the same.
 func TestRevisitsReadBack(t *testing.T) {
 	t.Parallel()
 	v := newVisits(t)
@@ -138,11 +157,15 @@ func TestRevisitsReadBack(t *testing.T) {
 				continue
 			}
 			content, _, err := page.Content()
-			if text, textErr := page.Text(); err != nil || string(content) != "the page" || text != "the page" || textErr != nil || page.Record.TargetURI != pageURL || page.Record.Status != 200 {
-				t.Errorf("%s, visit %d: content %q, %v; text %q, %v; %+v", name, i, content, err, text, textErr, page.Record)
+			if text, textErr := page.Text(); err != nil || string(content) != "the page" ||
+				text != "the page" || textErr != nil || page.Record.TargetURI != pageURL ||
+				page.Record.Status != 200 {
+				t.Errorf("%s, visit %d: content %q, %v; text %q, %v; %+v", name, i, content, err, text, textErr,
+					page.Record)
 			}
 		}
-		if page, err := Load(t.Context(), s, pageURL, MaxContent); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
+		if page, err := Load(t.Context(), s, pageURL, MaxContent); err != nil ||
+			!bytes.HasSuffix(page.Raw(), gzipped(t, "the page")) {
 			t.Errorf("%s: the newest capture: %v", name, err)
 		}
 	}
@@ -151,7 +174,8 @@ func TestRevisitsReadBack(t *testing.T) {
 	if err := v.a.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	if page, err := Load(t.Context(), folder, pageURL, MaxContent); err != nil || !bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
+	if page, err := Load(t.Context(), folder, pageURL, MaxContent); err != nil ||
+		!bytes.HasSuffix(page.Raw(), gzipped(t, "another page")) {
 		t.Errorf("a 304 after another version: %v", err)
 	}
 	// An earlier version is found although the newest capture has another payload.
@@ -185,7 +209,8 @@ func TestElsewhere(t *testing.T) {
 	at, before := Folders{filepath.Join(own.dir, "warc")}, Folders{filepath.Join(old.dir, "warc")}
 	for name, s := range map[string]Source{"cluster": Cluster{Node: own}, "folder": at} {
 		_, err := Load(t.Context(), s, pageURL, MaxContent)
-		if !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), pageURL+" of 2026-03-01T01:00:00.000Z") {
+		if !errors.Is(err, ErrElsewhere) ||
+			!strings.Contains(err.Error(), pageURL+" of 2026-03-01T01:00:00.000Z") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -205,7 +230,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// Two folders are read as one: their indexes are merged, and the newest capture of a URL is that of either.
+// Two folders are read as one: their indexes are merged, and the newest capture of a URL is that of
+// either.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	a, b := newVisits(t), newVisits(t)
@@ -224,10 +250,12 @@ func TestFolders(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	var index bytes.Buffer
-	if err := f.WriteIndex(t.Context(), &index); err != nil || bytes.Count(index.Bytes(), []byte("\n")) != 2 {
+	if err := f.WriteIndex(t.Context(), &index); err != nil ||
+		bytes.Count(index.Bytes(), []byte("\n")) != 2 {
 		t.Errorf("%s, %v", index.String(), err)
 	}
-	if _, err := f.Record(t.Context(), crawl.ArchiveRef{File: "none.warc.gz", Length: 1}); !errors.Is(err, archive.ErrNoCapture) {
+	if _, err := f.Record(t.Context(), crawl.ArchiveRef{File: "none.warc.gz", Length: 1}); !errors.Is(
+		err, archive.ErrNoCapture) {
 		t.Errorf("a file that no folder has: %v", err)
 	}
 	if _, err := f.Capture(t.Context(), "http://b.test/"); !errors.Is(err, archive.ErrNoCapture) {

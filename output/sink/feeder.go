@@ -41,8 +41,8 @@ type Options struct {
 	Target  crawl.SinkTarget
 	Derived string // the folder of derived files
 	Dir     string // the folder of cursors
-	// Obeyed are the purposes of the crawl, when pages are left out whose owner said no to one of them; nil,
-	// or none: nothing is left out.
+	// Obeyed are the purposes of the crawl, when pages are left out whose owner said no to one of
+	// them; nil, or none: nothing is left out.
 	Obeyed func() preferences.Purposes
 	Log    *slog.Logger
 	// Open replaces endpoint.Open in tests; nil: endpoint.Open.
@@ -58,7 +58,8 @@ type Feeder struct {
 
 	mu    sync.Mutex // guards state and sentTo
 	state crawl.SinkStatus
-	// sentTo is when the page of the next line to send, or of the last one that was sent, was fetched; zero: all is sent.
+	// sentTo is when the page of the next line to send, or of the last one that was sent, was fetched;
+	// zero: all is sent.
 	sentTo time.Time
 }
 
@@ -69,7 +70,8 @@ type cursorFile struct {
 	Events int64         `json:"events"`
 }
 
-// New makes a feeder that goes on where an earlier one with that target was. It does not wait for the other side.
+// New makes a feeder that goes on where an earlier one with that target was. It does not wait for
+// the other side.
 func New(o Options) (*Feeder, error) {
 	if o.Open == nil {
 		o.Open = endpoint.Open
@@ -78,7 +80,11 @@ func New(o Options) (*Feeder, error) {
 		return nil, fmt.Errorf("make the folder of the sinks' cursors: %w", err)
 	}
 	name := o.Target.String()
-	f := &Feeder{o: o, path: filepath.Join(o.Dir, strconv.FormatUint(xxh3.HashString(name), 16)+".json"), state: crawl.SinkStatus{Sink: name}}
+	f := &Feeder{
+		o:     o,
+		path:  filepath.Join(o.Dir, strconv.FormatUint(xxh3.HashString(name), 16)+".json"),
+		state: crawl.SinkStatus{Sink: name},
+	}
 	var stored cursorFile
 	text, err := os.ReadFile(f.path)
 	switch {
@@ -86,7 +92,8 @@ func New(o Options) (*Feeder, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the cursor of %s: %w", name, err)
 	case json.Unmarshal(text, &stored) != nil || stored.Sink != name:
-		return nil, fmt.Errorf("the cursor of %s in %s is damaged: remove the file to send all lines again", name, f.path)
+		return nil, fmt.Errorf(
+			"the cursor of %s in %s is damaged: remove the file to send all lines again", name, f.path)
 	}
 	f.state.EventsTotal = stored.Events
 	f.reader = follow.New(o.Derived, lists.Pages, stored.Cursor)
@@ -96,12 +103,14 @@ func New(o Options) (*Feeder, error) {
 	return f, nil
 }
 
-// unopened is the error of a sink that cannot be opened. A file where none can be is a mistake in the flag, and no fault of
-// the data directory's.
+// unopened is the error of a sink that cannot be opened. A file where none can be is a mistake in
+// the flag, and no fault of the data directory's.
 func unopened(err error) error {
-	for _, mistake := range [...]error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.EISDIR} {
+	for _, mistake := range [...]error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR,
+		syscall.EISDIR} {
 		if errors.Is(err, mistake) {
-			return datadir.Usage(fmt.Errorf("%w: name a file in a folder that exists, and that this user may write to", err))
+			return datadir.Usage(
+				fmt.Errorf("%w: name a file in a folder that exists, and that this user may write to", err))
 		}
 	}
 	return err
@@ -148,7 +157,8 @@ func (f *Feeder) Finish() error {
 	for {
 		sent, err := f.batch(ctx)
 		if err != nil {
-			f.o.Log.Warn("a sink lacks results of this node; the next start with this data directory and this --sink sends them", "sink", f.state.Sink, "error", err)
+			f.o.Log.Warn("a sink lacks results of this node; the next start with this data directory "+
+				"and this --sink sends them", "sink", f.state.Sink, "error", err)
 			break
 		}
 		if sent == 0 {
@@ -221,7 +231,8 @@ func (f *Feeder) failed(err error, pause time.Duration) {
 	}
 	f.mu.Unlock()
 	if !again {
-		f.o.Log.Warn("a sink does not take results; they wait on the disk", "sink", f.state.Sink, "error", err, "next_try_in", pause)
+		f.o.Log.Warn("a sink does not take results; they wait on the disk", "sink", f.state.Sink, "error",
+			err, "next_try_in", pause)
 	}
 }
 
@@ -239,7 +250,10 @@ func (f *Feeder) caughtUp() {
 }
 
 // eventOf makes the event of a line. A line that cannot be read has no key, and is sent as it is.
-func eventOf(line []byte, obeyed preferences.Purposes) (event endpoint.Event, fetched time.Time, refused bool) {
+func eventOf(
+	line []byte,
+	obeyed preferences.Purposes,
+) (event endpoint.Event, fetched time.Time, refused bool) {
 	var page struct {
 		URL         string                      `json:"url"`
 		FetchedAt   time.Time                   `json:"fetched_at"`

@@ -15,9 +15,14 @@ import (
 // Set is all sinks of a node. A nil Set has none.
 type Set struct{ feeders []*Feeder }
 
-// Open makes the feeders of targets, as --sink names them; nil: there are none. derived is the folder of derived
-// files, dir that of the cursors. obeyed is as in Options.
-func Open(targets []string, derived, dir string, obeyed func() preferences.Purposes, log *slog.Logger) (*Set, error) {
+// Open makes the feeders of targets, as --sink names them; nil: there are none. derived is the
+// folder of derived files, dir that of the cursors. obeyed is as in Options.
+func Open(
+	targets []string,
+	derived, dir string,
+	obeyed func() preferences.Purposes,
+	log *slog.Logger,
+) (*Set, error) {
 	if len(targets) == 0 {
 		return nil, nil
 	}
@@ -26,7 +31,13 @@ func Open(targets []string, derived, dir string, obeyed func() preferences.Purpo
 		t, err := crawl.ParseSink(text)
 		if err == nil {
 			var f *Feeder
-			if f, err = New(Options{Target: t, Derived: derived, Dir: dir, Obeyed: obeyed, Log: log}); err == nil {
+			if f, err = New(Options{
+				Target:  t,
+				Derived: derived,
+				Dir:     dir,
+				Obeyed:  obeyed,
+				Log:     log,
+			}); err == nil {
 				s.feeders = append(s.feeders, f)
 				continue
 			}
@@ -51,7 +62,8 @@ func (s *Set) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Finish sends what is left when nothing is written any more, and closes the sinks. Run has ended before.
+// Finish sends what is left when nothing is written any more, and closes the sinks. Run has ended
+// before.
 func (s *Set) Finish() error {
 	if s == nil {
 		return nil

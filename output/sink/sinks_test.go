@@ -80,7 +80,10 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) open() {
 	f.t.Helper()
 	var err error
-	if f.out, err = lists.Open(filepath.Join(f.dir, "derived"), lists.Options{Node: "0123456789abcdef", Pages: true}); err != nil {
+	if f.out, err = lists.Open(filepath.Join(f.dir, "derived"), lists.Options{
+		Node:  "0123456789abcdef",
+		Pages: true,
+	}); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -93,14 +96,18 @@ func (f *fixture) pages(n int) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if err := f.out.Page(f.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Now()}, &crawl.Outcome{Status: 200, FetchedAt: time.Now()}, 1, nil, nil); err != nil {
+		if err := f.out.Page(f.t.Context(), &crawl.Capture{
+			URL:       u,
+			Status:    200,
+			FetchedAt: time.Now(),
+		}, &crawl.Outcome{Status: 200, FetchedAt: time.Now()}, 1, nil, nil); err != nil {
 			f.t.Fatal(err)
 		}
 	}
 }
 
-// TestSinkLeavesOut: with purposes to obey, the pages are not sent whose owner said no to one of them; they are
-// passed all the same.
+// TestSinkLeavesOut: with purposes to obey, the pages are not sent whose owner said no to one of
+// them; they are passed all the same.
 func TestSinkLeavesOut(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -109,18 +116,28 @@ func TestSinkLeavesOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := preferences.Of(preferences.Read(&preferences.Sources{Header: map[string][]string{"X-Robots-Tag": {tag}}, Agent: "crawlnode"}), "crawlnode")
+		said := preferences.Of(preferences.Read(&preferences.Sources{
+			Header: map[string][]string{"X-Robots-Tag": {tag}},
+			Agent:  "crawlnode",
+		}), "crawlnode")
 		o := &crawl.Outcome{Status: 200, FetchedAt: time.Now(), Preferences: said.Encode()}
-		if err := f.out.Page(t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: o.FetchedAt}, o, 1, nil, nil); err != nil {
+		if err := f.out.Page(t.Context(), &crawl.Capture{
+			URL:       u,
+			Status:    200,
+			FetchedAt: o.FetchedAt,
+		}, o, 1, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	feeder := f.feeder()
-	feeder.o.Obeyed = func() preferences.Purposes { return preferences.PurposesOf(preferences.AITrain) }
+	feeder.o.Obeyed = func() preferences.Purposes {
+		return preferences.PurposesOf(preferences.AITrain)
+	}
 	if err := errors.Join(f.out.Close(), feeder.Finish()); err != nil {
 		t.Fatal(err)
 	}
-	if took := strings.Join(f.far.took, ""); len(f.far.took) != 2 || !strings.Contains(took, "/1") || !strings.Contains(took, "/2") {
+	if took := strings.Join(f.far.took, ""); len(f.far.took) != 2 || !strings.Contains(took, "/1") ||
+		!strings.Contains(took, "/2") {
 		t.Errorf("sent: %q", f.far.took)
 	}
 	if s := feeder.State(time.Now()); s.EventsTotal != 2 {
@@ -130,8 +147,12 @@ func TestSinkLeavesOut(t *testing.T) {
 
 func (f *fixture) feeder() *Feeder {
 	f.t.Helper()
-	feeder, err := New(Options{Target: crawl.SinkTarget{Kind: "file", Name: "far"}, Derived: filepath.Join(f.dir, "derived"), Dir: filepath.Join(f.dir, "sinks"),
-		Log: slog.New(slog.DiscardHandler), Open: func(crawl.SinkTarget) (endpoint.Sink, error) { return f.far, nil }})
+	feeder, err := New(Options{Target: crawl.SinkTarget{
+		Kind: "file",
+		Name: "far",
+	}, Derived: filepath.Join(f.dir, "derived"), Dir: filepath.Join(f.dir, "sinks"),
+		Log:  slog.New(slog.DiscardHandler),
+		Open: func(crawl.SinkTarget) (endpoint.Sink, error) { return f.far, nil }})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -157,7 +178,8 @@ func (f *fixture) run(feeder *Feeder, done func() bool) {
 	<-over
 }
 
-// TestFeeds sends each line once and in order over an end and a new start, and at the end what came late.
+// TestFeeds sends each line once and in order over an end and a new start, and at the end what came
+// late.
 func TestFeeds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -175,11 +197,13 @@ func TestFeeds(t *testing.T) {
 	f.pages(20)
 	second := f.feeder()
 	f.run(second, func() bool { return f.far.count() == 1250 })
-	if s := second.State(time.Now()); s.EventsTotal != 1250 || s.ErrorsTotal != 0 || s.Error != nil || s.Sink != "file:far" {
+	if s := second.State(time.Now()); s.EventsTotal != 1250 || s.ErrorsTotal != 0 || s.Error != nil ||
+		s.Sink != "file:far" {
 		t.Errorf("%+v", s)
 	}
 	for i, line := range f.far.took {
-		if host := fmt.Sprintf("h%d.test", (i+1)%5); f.far.keys[i] != host || !strings.HasPrefix(line, fmt.Sprintf(`{"url":"http://%s/%d"`, host, i+1)) {
+		if host := fmt.Sprintf("h%d.test", (i+1)%5); f.far.keys[i] != host ||
+			!strings.HasPrefix(line, fmt.Sprintf(`{"url":"http://%s/%d"`, host, i+1)) {
 			t.Fatalf("event %d has the key %s: %s", i, f.far.keys[i], line)
 		}
 	}
@@ -197,11 +221,13 @@ func TestRefused(t *testing.T) {
 	feeder := f.feeder()
 	f.run(feeder, func() bool { return feeder.State(time.Now()).ErrorsTotal > 0 })
 	now := time.Now()
-	if s := feeder.State(now.Add(time.Minute)); s.Error == nil || *s.Error != "no room" || s.FailsSince == nil || s.BehindSeconds < 59 || s.EventsTotal != 0 {
+	if s := feeder.State(now.Add(time.Minute)); s.Error == nil || *s.Error != "no room" ||
+		s.FailsSince == nil || s.BehindSeconds < 59 || s.EventsTotal != 0 {
 		t.Errorf("while it refuses: %+v", s)
 	}
 	f.far.set(false)
-	f.run(feeder, func() bool { return f.far.count() == 10 && feeder.State(time.Now()).BehindSeconds == 0 })
+	f.run(feeder,
+		func() bool { return f.far.count() == 10 && feeder.State(time.Now()).BehindSeconds == 0 })
 	if s := feeder.State(now); s.Error != nil || s.FailsSince != nil || s.EventsTotal != 10 {
 		t.Errorf("afterwards: %+v", s)
 	}
@@ -222,7 +248,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestKilled takes the cursor back, as a kill between a batch and its cursor does: the batch comes again, in order.
+// TestKilled takes the cursor back, as a kill between a batch and its cursor does: the batch comes
+// again, in order.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -263,18 +290,23 @@ func TestSet(t *testing.T) {
 		t.Error(none, err)
 	}
 	none.Run(t.Context())
-	if _, err := Open([]string{"file:" + filepath.Join(dir, "a"), "file:" + dir}, dir, filepath.Join(dir, "sinks"), nil, log); err == nil || !strings.Contains(err.Error(), "--sink file:"+dir) {
+	if _, err := Open([]string{"file:" + filepath.Join(dir, "a"),
+		"file:" + dir}, dir, filepath.Join(dir, "sinks"), nil, log); err == nil ||
+		!strings.Contains(err.Error(), "--sink file:"+dir) {
 		t.Error(err)
 	}
 	away := "file:" + filepath.Join(dir, "none", "a")
 	_, err = Open([]string{away}, dir, filepath.Join(dir, "sinks"), nil, log)
-	if err = datadir.Failed("open the sinks", err); !errors.Is(err, datadir.ErrUsage) || errors.Is(err, datadir.ErrStorage) {
+	if err = datadir.Failed("open the sinks", err); !errors.Is(err, datadir.ErrUsage) ||
+		errors.Is(err, datadir.ErrStorage) {
 		t.Errorf("a file in a folder that is not there: %v", err)
 	}
-	if text := err.Error(); strings.Count(text, away) != 1 || strings.Contains(text, "--data-dir") || !strings.Contains(text, "name a file in a folder that exists") {
+	if text := err.Error(); strings.Count(text, away) != 1 || strings.Contains(text, "--data-dir") ||
+		!strings.Contains(text, "name a file in a folder that exists") {
 		t.Error(text)
 	}
-	one, err := Open([]string{"file:" + filepath.Join(dir, "a")}, dir, filepath.Join(dir, "sinks"), nil, log)
+	one, err := Open([]string{"file:" + filepath.Join(dir, "a")}, dir, filepath.Join(dir, "sinks"),
+		nil, log)
 	if err != nil || len(one.State(time.Now())) != 1 {
 		t.Fatal(one, err)
 	}

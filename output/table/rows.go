@@ -56,14 +56,20 @@ type Capture struct {
 	AITrain          *bool     `parquet:"pref_ai_train"`
 }
 
-// fillPreferences fills the columns of what the owner said of the use of a page, as it holds at a time.
-func fillPreferences(a preferences.Answers, at time.Time, search, archive, aiInput, aiTrain **bool) {
+// fillPreferences fills the columns of what the owner said of the use of a page, as it holds at a
+// time.
+func fillPreferences(
+	a preferences.Answers,
+	at time.Time,
+	search, archive, aiInput, aiTrain **bool,
+) {
 	of := a.At(at)
 	*search, *archive = of[preferences.Search].Bool(), of[preferences.Archive].Bool()
 	*aiInput, *aiTrain = of[preferences.AIInput].Bool(), of[preferences.AITrain].Bool()
 }
 
-// SetPreferences fills the columns of what the owner said of the use of the page, as it held when it was captured.
+// SetPreferences fills the columns of what the owner said of the use of the page, as it held when
+// it was captured.
 func (p *Page) SetPreferences(a preferences.Answers) {
 	fillPreferences(a, p.FetchedAt, &p.Search, &p.Archive, &p.AIInput, &p.AITrain)
 }
@@ -137,20 +143,34 @@ func OptionalText(s string) *string {
 	return &s
 }
 
-// CaptureOf makes a row of what an index says of a capture. Common Crawl's columns have no place for a record beyond 2 GiB of
-// its file.
+// CaptureOf makes a row of what an index says of a capture. Common Crawl's columns have no place
+// for a record beyond 2 GiB of its file.
 func CaptureOf(e *archive.Entry, crawl string) (Capture, error) {
 	if e.Ref.Offset > math.MaxInt32 || e.Ref.Length > math.MaxInt32 {
-		return Capture{}, fmt.Errorf("%s: the record at %d of %s is beyond the 2 GiB that the columns have place for: crawl with a smaller --warc-size", e.URL, e.Ref.Offset, e.Ref.File)
+		return Capture{}, fmt.Errorf("%s: the record at %d of %s is beyond the 2 GiB that the columns "+
+			"have place for: crawl with a smaller --warc-size", e.URL, e.Ref.Offset, e.Ref.File)
 	}
 	mime := e.MIME
 	if e.Revisit {
 		mime = "warc/revisit"
 	}
 	digest := strings.TrimPrefix(e.Digest, "sha1:")
-	c := Capture{SURTKey: archive.Key(e.URL), URL: e.URL, Time: e.At, Status: int16(e.Status), MIME: OptionalText(mime), Detected: OptionalText(e.MIME), //nolint:gosec // at most 999
-		File: e.Ref.File, Offset: int32(e.Ref.Offset), Length: int32(e.Ref.Length), Segment: segment(e.Ref.File), Crawl: crawl, Subset: "crawldiagnostics"} //nolint:gosec // bounded
-	fillPreferences(preferences.ParseAnswers(e.Preferences), e.At, &c.Search, &c.Archive, &c.AIInput, &c.AITrain)
+	c := Capture{
+		SURTKey:  archive.Key(e.URL),
+		URL:      e.URL,
+		Time:     e.At,
+		Status:   int16(e.Status),
+		MIME:     OptionalText(mime),
+		Detected: OptionalText(e.MIME), //nolint:gosec // at most 999
+		File:     e.Ref.File,
+		Offset:   int32(e.Ref.Offset),
+		Length:   int32(e.Ref.Length),
+		Segment:  segment(e.Ref.File),
+		Crawl:    crawl,
+		Subset:   "crawldiagnostics",
+	} //nolint:gosec // bounded
+	fillPreferences(preferences.ParseAnswers(e.Preferences), e.At, &c.Search, &c.Archive, &c.AIInput,
+		&c.AITrain)
 	if digest != "-" {
 		c.Digest = OptionalText(digest)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
-// RowGroupBytes bounds the values of a row group, which is in memory while it is made, in bytes; and rowGroupRows its rows.
+// RowGroupBytes bounds the values of a row group, which is in memory while it is made, in bytes;
+// and rowGroupRows its rows.
 const (
 	RowGroupBytes = 32 << 20
 	rowGroupRows  = 256 << 10
@@ -47,19 +48,27 @@ type Summary struct {
 	Rows, Files, Bytes int64
 }
 
-// Create begins a table. A path that ends in .parquet is one file; any other one is a folder, new or empty, of parts of at most
-// rows rows.
+// Create begins a table. A path that ends in .parquet is one file; any other one is a folder, new
+// or empty, of parts of at most rows rows.
 func Create[T row](path string, rows int64, software string) (*Writer[T], error) {
-	w := &Writer[T]{path: path, rows: rows, parts: !strings.HasSuffix(path, ".parquet"), options: []parquet.WriterOption{
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest, Concurrency: 1}), parquet.CreatedBy("crawlnode", software, ""), parquet.DataPageStatistics(true), parquet.PageBufferSize(256 << 10),
-	}}
+	w := &Writer[T]{
+		path:  path,
+		rows:  rows,
+		parts: !strings.HasSuffix(path, ".parquet"),
+		options: []parquet.WriterOption{
+			parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest, Concurrency: 1}),
+			parquet.CreatedBy("crawlnode", software, ""), parquet.DataPageStatistics(true),
+			parquet.PageBufferSize(256 << 10),
+		},
+	}
 	if !w.parts {
 		return w, nil
 	}
 	entries, err := os.ReadDir(path)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, fmt.Errorf("%s is not empty: name a new or an empty folder, or a file that ends in .parquet", path)
+		return nil, fmt.Errorf(
+			"%s is not empty: name a new or an empty folder, or a file that ends in .parquet", path)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}

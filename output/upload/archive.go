@@ -22,15 +22,16 @@ type Local interface {
 	OpenMember(file string, offset int64) (*archive.Member, error)
 }
 
-// WriteRange writes the index lines in a range, of the archive on the disk and of the indexes that only the store has.
+// WriteRange writes the index lines in a range, of the archive on the disk and of the indexes that
+// only the store has.
 func (u *Uploads) WriteRange(local Local, out io.Writer, r crawl.IndexRange) error {
 	var own sync.WaitGroup
 	defer own.Wait()
 	pipe, w := io.Pipe()
 	defer func() { _ = pipe.Close() }() // ends the writer
 	own.Go(func() { _ = w.CloseWithError(local.WriteRange(w, r)) })
-	// With its first line the local archive has opened all of its indexes. One that goes from now on is read; one that went before
-	// is in the list. A line that comes twice is written once.
+	// With its first line the local archive has opened all of its indexes. One that goes from now on
+	// is read; one that went before is in the list. A line that comes twice is written once.
 	lines := bufio.NewReaderSize(pipe, 64<<10)
 	if _, err := lines.Peek(1); err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -40,7 +41,8 @@ func (u *Uploads) WriteRange(local Local, out io.Writer, r crawl.IndexRange) err
 		_, err := io.Copy(out, lines)
 		return err
 	}
-	stored, err := archive.SortedLines(filepath.Join(u.o.Dir, "warc"), &indexes{u: u, left: away, r: r})
+	stored, err := archive.SortedLines(filepath.Join(u.o.Dir, "warc"),
+		&indexes{u: u, left: away, r: r})
 	if err != nil {
 		return err
 	}
@@ -48,13 +50,15 @@ func (u *Uploads) WriteRange(local Local, out io.Writer, r crawl.IndexRange) err
 	return archive.MergeLines(out, lines, stored)
 }
 
-// elsewhere counts the files that are neither on the disk nor in this store, by what is known of it, and names the store of one.
+// elsewhere counts the files that are neither on the disk nor in this store, by what is known of
+// it, and names the store of one.
 func (u *Uploads) elsewhere() (files int, place string) {
 	for _, e := range u.journal.All() {
 		if e.In(u.o.Target.Place()) {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(u.o.Dir, filepath.FromSlash(e.File))); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(u.o.Dir, filepath.FromSlash(e.File))); errors.Is(err,
+			os.ErrNotExist) {
 			files, place = files+1, e.Place
 		}
 	}
@@ -67,7 +71,8 @@ func (u *Uploads) away() (list []s3.Entry) {
 		if !strings.HasSuffix(e.File, ".cdxj") {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(u.o.Dir, filepath.FromSlash(e.File))); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(u.o.Dir, filepath.FromSlash(e.File))); errors.Is(err,
+			os.ErrNotExist) {
 			list = append(list, e)
 		}
 	}
@@ -127,7 +132,8 @@ func (u *Uploads) OpenMember(local Local, file string, offset int64) (*archive.M
 	return u.member(context.Background(), sent.Key, file, offset)
 }
 
-// Away opens a record of a node that is gone, in the store: archive files are named after their node.
+// Away opens a record of a node that is gone, in the store: archive files are named after their
+// node.
 func (u *Uploads) Away(ctx context.Context, file string, offset int64) (*archive.Member, error) {
 	base, _, _ := strings.Cut(file, ".warc.")
 	fields := strings.SplitN(base, "-", 4)
@@ -137,7 +143,11 @@ func (u *Uploads) Away(ctx context.Context, file string, offset int64) (*archive
 	return u.member(ctx, u.o.Target.Key(u.cluster(), fields[3], "warc/"+file), file, offset)
 }
 
-func (u *Uploads) member(ctx context.Context, key, file string, offset int64) (*archive.Member, error) {
+func (u *Uploads) member(
+	ctx context.Context,
+	key, file string,
+	offset int64,
+) (*archive.Member, error) {
 	object, size, err := u.o.Store.Open(ctx, key)
 	if errors.Is(err, s3.ErrMissing) {
 		return nil, errors.Join(archive.ErrNoCapture, err)

@@ -9,14 +9,17 @@ type Failure struct {
 	Err   error     // of the last one
 }
 
-// failures are the files whose last attempt failed. One of them does not say that the store is away: others may be taken. So after
-// a file that was taken, each of the rest must fail once more before it counts.
+// failures are the files whose last attempt failed. One of them does not say that the store is
+// away: others may be taken. So after a file that was taken, each of the rest must fail once more
+// before it counts.
 type failures struct {
 	files map[string]Failure
 	doubt map[string]bool // something was sent after their last attempt
 }
 
-func newFailures() failures { return failures{files: map[string]Failure{}, doubt: map[string]bool{}} }
+func newFailures() failures {
+	return failures{files: map[string]Failure{}, doubt: map[string]bool{}}
+}
 
 // failed notes an attempt.
 func (f *failures) failed(file string, now time.Time, err error) {

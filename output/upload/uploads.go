@@ -21,8 +21,9 @@ import (
 // lookEvery is how often the folders are looked through.
 const lookEvery = 2 * time.Second
 
-// lastFailures is how many failures in a row end the last round, when the node ends. The pauses between them are one and two seconds at
-// most: a store that is being restarted gets the files, and one that is away keeps nobody.
+// lastFailures is how many failures in a row end the last round, when the node ends. The pauses
+// between them are one and two seconds at most: a store that is being restarted gets the files, and
+// one that is away keeps nobody.
 const lastFailures = 3
 
 // Wait pauses for so long; false: the time for it is over.
@@ -56,7 +57,8 @@ type Uploads struct {
 
 	known          atomic.Pointer[string] // the cluster's id
 	queued, failed atomic.Int64
-	oldest         atomic.Int64 // when the oldest queued file was finished, in Unix nanoseconds; 0: none is queued
+	// when the oldest queued file was finished, in Unix nanoseconds; 0: none is queued
+	oldest atomic.Int64
 
 	mu      sync.Mutex // guards failing
 	failing failures
@@ -73,7 +75,9 @@ func Open(o Options) (*Uploads, error) {
 		return nil, errors.Join(err, j.Close())
 	}
 	if n, place := u.elsewhere(); n > 0 {
-		o.Log.Warn("files of this node are in another store, and not on the disk: their records are found only when --upload names that store, or when they are copied to the new one under the same keys",
+		o.Log.Warn("files of this node are in another store, and not on the disk: "+
+			"their records are found only when --upload names that store, "+
+			"or when they are copied to the new one under the same keys",
 			"files", n, "store", place, "upload", u.o.Target.Place())
 	}
 	return u, nil
@@ -93,14 +97,19 @@ func (u *Uploads) cluster() string {
 
 // Status is what a status shows.
 func (u *Uploads) Status(now time.Time) crawl.UploadStatus {
-	s := crawl.UploadStatus{QueuedFiles: u.queued.Load(), BytesTotal: u.journal.Bytes(), FailedTotal: u.failed.Load()}
+	s := crawl.UploadStatus{
+		QueuedFiles: u.queued.Load(),
+		BytesTotal:  u.journal.Bytes(),
+		FailedTotal: u.failed.Load(),
+	}
 	if at := u.oldest.Load(); at != 0 {
 		s.BehindSeconds = max(0, now.Sub(time.Unix(0, at)).Seconds())
 	}
 	return s
 }
 
-// Unsent says what the store has not got, and why; nil: it has all. It is for the end of the node, after Finish.
+// Unsent says what the store has not got, and why; nil: it has all. It is for the end of the node,
+// after Finish.
 func (u *Uploads) Unsent() error {
 	n := u.queued.Load()
 	if n == 0 {
@@ -109,9 +118,11 @@ func (u *Uploads) Unsent() error {
 	to := u.o.Target.Folder()
 	one, failing := u.Failing()
 	if !failing {
-		return fmt.Errorf("%d of its files were not copied to %s in time; they are kept in %s, and the same command copies them", n, to, u.o.Dir)
+		return fmt.Errorf("%d of its files were not copied to %s in time; they are kept in %s, "+
+			"and the same command copies them", n, to, u.o.Dir)
 	}
-	return fmt.Errorf("%d of its files could not be copied to %s (%s: %w); they are kept in %s: mend the store or --upload, and the same command copies them", n, to, one.File, one.Err, u.o.Dir)
+	return fmt.Errorf("%d of its files could not be copied to %s (%s: %w); they are kept in %s: "+
+		"mend the store or --upload, and the same command copies them", n, to, one.File, one.Err, u.o.Dir)
 }
 
 // Failing is the file that the store has refused for the longest time, while it still does.
@@ -121,7 +132,8 @@ func (u *Uploads) Failing() (Failure, bool) {
 	return u.failing.oldest()
 }
 
-// turn is the file of the next attempt: the oldest, and after failures others, so that one that the store refuses stops none.
+// turn is the file of the next attempt: the oldest, and after failures others, so that one that the
+// store refuses stops none.
 func turn(queued []s3.File, failures int) *s3.File { return &queued[failures%len(queued)] }
 
 // Run sends files until ctx ends. Its error is one of the disk.
@@ -157,8 +169,8 @@ func (u *Uploads) Run(ctx context.Context) error {
 	}
 }
 
-// Finish sends the files that were finished by the end of the node, unless the store is away or ctx ends, and closes the list. Between
-// attempts that fail it waits.
+// Finish sends the files that were finished by the end of the node, unless the store is away or ctx
+// ends, and closes the list. Between attempts that fail it waits.
 func (u *Uploads) Finish(ctx context.Context, wait Wait) error {
 	pauses := s3.Pauses()
 	for failures := 0; u.cluster() != ""; {
@@ -211,7 +223,8 @@ func (u *Uploads) look() (s3.Plan, error) {
 			if err != nil {
 				return s3.Plan{}, err
 			}
-			files = append(files, s3.File{Name: folder + "/" + e.Name(), Bytes: info.Size(), Finished: info.ModTime()})
+			files = append(files,
+				s3.File{Name: folder + "/" + e.Name(), Bytes: info.Size(), Finished: info.ModTime()})
 		}
 	}
 	place := u.o.Target.Place()
@@ -263,13 +276,21 @@ func (u *Uploads) send(ctx context.Context, file *s3.File) (sent bool, err error
 			u.mu.Lock()
 			u.failing.failed(file.Name, time.Now(), err)
 			u.mu.Unlock()
-			u.o.Log.Warn("a file could not be uploaded; it stays, and is tried again", "file", file.Name, "bucket", u.o.Target.Bucket, "key", key, "error", err)
+			u.o.Log.Warn("a file could not be uploaded; it stays, and is tried again", "file", file.Name,
+				"bucket", u.o.Target.Bucket, "key", key, "error", err)
 		}
 		return false, nil
 	}
 	u.settled(file.Name)
 	u.o.Log.Debug("uploaded", "file", file.Name, "bytes", file.Bytes, "key", key)
-	return true, u.journal.Add(s3.Entry{File: file.Name, Place: u.o.Target.Place(), Key: key, Bytes: file.Bytes, Tag: tag, At: time.Now().UTC()})
+	return true, u.journal.Add(s3.Entry{
+		File:  file.Name,
+		Place: u.o.Target.Place(),
+		Key:   key,
+		Bytes: file.Bytes,
+		Tag:   tag,
+		At:    time.Now().UTC(),
+	})
 }
 
 // settled notes that a file needs no further attempt.
@@ -279,17 +300,20 @@ func (u *Uploads) settled(file string) {
 	u.failing.sent(file)
 }
 
-// drop removes files that the store has. One that is followed, or whose size is not what was sent, stays.
+// drop removes files that the store has. One that is followed, or whose size is not what was sent,
+// stays.
 func (u *Uploads) drop(files []s3.File) error {
 	for i := range files {
 		sent, ok := u.journal.Get(files[i].Name)
 		if !ok {
 			panic("BUG: " + files[i].Name + " was to be removed and is not in the store")
 		}
-		if sent.Bytes != files[i].Bytes || u.o.Followed && strings.HasPrefix(files[i].Name, "derived/pages-") {
+		if sent.Bytes != files[i].Bytes ||
+			u.o.Followed && strings.HasPrefix(files[i].Name, "derived/pages-") {
 			continue
 		}
-		if err := os.Remove(filepath.Join(u.o.Dir, filepath.FromSlash(files[i].Name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(u.o.Dir, filepath.FromSlash(files[i].Name))); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

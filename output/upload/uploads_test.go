@@ -65,7 +65,14 @@ func newUploads(t *testing.T, refuse func(string) error, files ...string) (*Uplo
 			t.Fatal(err)
 		}
 	}
-	u, err := Open(Options{Dir: dir, Node: "n", Cluster: func() string { return "c" }, Target: s3.Target{}, Store: store, Log: slog.New(slog.DiscardHandler)})
+	u, err := Open(Options{
+		Dir:     dir,
+		Node:    "n",
+		Cluster: func() string { return "c" },
+		Target:  s3.Target{},
+		Store:   store,
+		Log:     slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +80,8 @@ func newUploads(t *testing.T, refuse func(string) error, files ...string) (*Uplo
 	return u, store
 }
 
-// TestOneIsRefused: a file that the store refuses keeps no other, stays on the disk, and is named with the time of its first attempt.
+// TestOneIsRefused: a file that the store refuses keeps no other, stays on the disk, and is named
+// with the time of its first attempt.
 func TestOneIsRefused(t *testing.T) {
 	t.Parallel()
 	u, store := newUploads(t, func(key string) error {
@@ -81,13 +89,15 @@ func TestOneIsRefused(t *testing.T) {
 			return errors.New("too large")
 		}
 		return nil
-	}, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.warc.gz", "warc/b.cdxj", "derived/pages-1.jsonl.gz", "warc/c.warc.gz.open")
+	}, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.warc.gz", "warc/b.cdxj", "derived/pages-1.jsonl.gz",
+		"warc/c.warc.gz.open")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	over := make(chan error, 1)
 	go func() { over <- u.Run(ctx) }()
 	// It is named again with its first attempt after the last of the others was sent.
-	for _, failing := u.Failing(); u.Status(time.Now()).QueuedFiles != 1 || !failing; _, failing = u.Failing() {
+	for _, failing := u.Failing(); u.Status(time.Now()).QueuedFiles != 1 ||
+		!failing; _, failing = u.Failing() {
 		time.Sleep(time.Millisecond)
 		if ctx.Err() != nil {
 			t.Fatal("the other files are not sent, or the one is not named")
@@ -99,10 +109,12 @@ func TestOneIsRefused(t *testing.T) {
 	}
 	one, failing := u.Failing()
 	s := u.Status(time.Now())
-	if !failing || one.File != "warc/a.warc.gz" || one.Err.Error() != "too large" || s.FailedTotal == 0 || s.BehindSeconds < 90 {
+	if !failing || one.File != "warc/a.warc.gz" || one.Err.Error() != "too large" ||
+		s.FailedTotal == 0 || s.BehindSeconds < 90 {
 		t.Errorf("failing %v %+v, status %+v", failing, one, s)
 	}
-	if len(store.have) != 4 || s.BytesTotal != int64(len("warc/a.cdxj")+len("warc/b.warc.gz")+len("warc/b.cdxj")+len("derived/pages-1.jsonl.gz")) {
+	if len(store.have) != 4 || s.BytesTotal != int64(
+		len("warc/a.cdxj")+len("warc/b.warc.gz")+len("warc/b.cdxj")+len("derived/pages-1.jsonl.gz")) {
 		t.Errorf("the store has %v, the status says %+v", store.have, s)
 	}
 	if _, err := os.Stat(filepath.Join(u.o.Dir, "warc", "a.warc.gz")); err != nil {
@@ -123,8 +135,9 @@ func TestOneIsRefused(t *testing.T) {
 	}
 }
 
-// TestLastRound: the end of a node tries thrice, with pauses that grow, when the store is away, and removes nothing. One that takes a
-// file is given the rest. The end of the time ends it. What the store has not got is named.
+// TestLastRound: the end of a node tries thrice, with pauses that grow, when the store is away, and
+// removes nothing. One that takes a file is given the rest. The end of the time ends it. What the
+// store has not got is named.
 func TestLastRound(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection refused")
@@ -138,7 +151,9 @@ func TestLastRound(t *testing.T) {
 		unsent string          // a part of it; "": none
 	}{
 		{"away", 99, false, lastFailures, 3, []time.Duration{time.Second, 2 * time.Second},
-			"3 of its files could not be copied to s3://bucket/crawls (warc/a.warc.gz: connection refused); they are kept in DIR: mend the store or --upload, and the same command copies them"},
+			"3 of its files could not be copied to s3://bucket/crawls (warc/a.warc.gz: " +
+				"connection refused); they are kept in DIR: mend the store or --upload, " +
+				"and the same command copies them"},
 		{"back after a moment", 2, false, 5, 0, []time.Duration{time.Second, 2 * time.Second}, ""},
 		{"there", 0, false, 3, 0, nil, ""},
 		{"away, and the time is over", 99, true, 1, 3, []time.Duration{time.Second}, "3 of its files could not be copied"},
@@ -193,7 +208,8 @@ func TestNoTimeForTheLastRound(t *testing.T) {
 	if err := u.Finish(ctx, crawl.Wait); err != nil || len(store.tried) > 0 {
 		t.Fatal(err, store.tried)
 	}
-	if err := u.Unsent(); err == nil || !strings.Contains(err.Error(), "1 of its files were not copied") {
+	if err := u.Unsent(); err == nil ||
+		!strings.Contains(err.Error(), "1 of its files were not copied") {
 		t.Error(err)
 	}
 }
@@ -241,8 +257,9 @@ func (local) OpenMember(string, int64) (*archive.Member, error) {
 	return nil, archive.ErrNoCapture
 }
 
-// TestAnotherStore: a node that is started with another --upload copies what it still has to there, keeps none of it before, says
-// what only the first store has, and answers without it. Given the first again, it finds all.
+// TestAnotherStore: a node that is started with another --upload copies what it still has to there,
+// keeps none of it before, says what only the first store has, and answers without it. Given the
+// first again, it finds all.
 func TestAnotherStore(t *testing.T) {
 	t.Parallel()
 	const line = "test,a)/ 20260101000000 {}\n"
@@ -254,7 +271,8 @@ func TestAnotherStore(t *testing.T) {
 	again := func(bucket string, keep s3.Keep, s Store) (*Uploads, string) {
 		var says strings.Builder
 		o := u.o
-		o.Target.Bucket, o.Keep, o.Store, o.Log = bucket, keep, s, slog.New(slog.NewTextHandler(&says, nil))
+		o.Target.Bucket, o.Keep, o.Store, o.Log = bucket, keep, s,
+			slog.New(slog.NewTextHandler(&says, nil))
 		v, err := Open(o)
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +302,10 @@ func TestAnotherStore(t *testing.T) {
 		}
 	}
 
-	second := &fakeStore{refuse: func(string) error { return errors.New("not yet") }, have: map[string]string{}}
+	second := &fakeStore{
+		refuse: func(string) error { return errors.New("not yet") },
+		have:   map[string]string{},
+	}
 	v, says = again("two", s3.Keep{}, second)
 	if !strings.Contains(says, "files=2 store=s3://one upload=s3://two") {
 		t.Errorf("it says %q", says)
@@ -299,7 +320,8 @@ func TestAnotherStore(t *testing.T) {
 	second.refuse = takes
 	v, _ = again("two", s3.Keep{}, second)
 	finish(v)
-	if left, err := os.ReadDir(filepath.Join(u.o.Dir, "warc")); err != nil || len(left) > 0 || len(second.have) != 2 {
+	if left, err := os.ReadDir(filepath.Join(u.o.Dir, "warc")); err != nil || len(left) > 0 ||
+		len(second.have) != 2 {
 		t.Errorf("left on the disk %v, %v; the second store has %v", left, err, second.have)
 	}
 	v, _ = again("one", s3.Keep{}, first)

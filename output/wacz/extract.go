@@ -247,7 +247,8 @@ func (x *extractor) warc(part *zip.File, digest string) error {
 		return closed
 	}
 	if x.left -= n; x.left < 0 {
-		return fmt.Errorf("it unpacks to more than %d times its size: do not trust who made it", maxGrowth)
+		return fmt.Errorf("it unpacks to more than %d times its size: do not trust who made it",
+			maxGrowth)
 	}
 	got := "sha256:" + hex.EncodeToString(sum.Sum(nil))
 	switch {

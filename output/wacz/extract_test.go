@@ -82,7 +82,9 @@ func TestExtractOwn(t *testing.T) {
 	if err := w.Index(strings.NewReader("a.test)/ 20260102030405 {}\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Pages(func(add func(Page) error) error { return add(Page{URL: "http://a.test/", At: at}) }); err != nil {
+	if err := w.Pages(func(add func(Page) error) error {
+		return add(Page{URL: "http://a.test/", At: at})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -92,7 +94,8 @@ func TestExtractOwn(t *testing.T) {
 	if err != nil || len(c.Damage) > 0 || len(c.Files) != 2 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if files["1.warc.gz"] != "bytes of 1.warc.gz" || files["2.warc.gz"] != "bytes of 2.warc.gz" || len(files) != 2 {
+	if files["1.warc.gz"] != "bytes of 1.warc.gz" || files["2.warc.gz"] != "bytes of 2.warc.gz" ||
+		len(files) != 2 {
 		t.Errorf("%q", files)
 	}
 	if want := []Page{{URL: "http://a.test/", At: at}}; fmt.Sprint(c.Starts) != fmt.Sprint(want) {
@@ -118,33 +121,41 @@ not JSON
 {"id":"3","url":"https://b.test/","ts":"no time","seed":true}
 `},
 		{"pages/extraPages.jsonl", zip.Deflate, "{}\n"},
-		{"datapackage.json", zip.Deflate, `{"profile":"data-package","wacz_version":"1.1.1","resources":[{"name":"rec-1-20260102.warc.gz",` +
-			`"path":"archive/rec-1-20260102.warc.gz","hash":"sha256:` + hex.EncodeToString(sum[:]) + `","bytes":17}]}`},
+		{"datapackage.json", zip.Deflate,
+			`{"profile":"data-package","wacz_version":"1.1.1","resources":[{"name":"rec-1-20260102.warc.gz",` +
+				`"path":"archive/rec-1-20260102.warc.gz","hash":"sha256:` + hex.EncodeToString(sum[:]) +
+				`","bytes":17}]}`},
 		{"datapackage-digest.json", zip.Deflate, "{}"},
 	}
 	c, files, err := extracted(t, zipped(t, parts...))
 	if err != nil || len(c.Damage) > 0 || len(files) != 1 || files["rec-1-20260102.warc.gz"] != warc {
 		t.Fatalf("%+v, %q, %v", c, files, err)
 	}
-	if len(c.Starts) != 2 || c.Starts[0].Title != "A" || c.Starts[0].At.Second() != 5 || c.Starts[1].URL != "https://b.test/" {
+	if len(c.Starts) != 2 || c.Starts[0].Title != "A" || c.Starts[0].At.Second() != 5 ||
+		c.Starts[1].URL != "https://b.test/" {
 		t.Errorf("starts %v", c.Starts)
 	}
 
 	// Without an index, a description and a list of pages it opens too, and with files of one name.
-	c, files, err = extracted(t, zipped(t, parts[0], entry{"archive/sub/rec-1-20260102.warc.gz", zip.Deflate, "other"}, entry{"archive/x.cdxj", zip.Store, "no"}))
-	if err != nil || len(c.Files) != 2 || files["2-rec-1-20260102.warc.gz"] != "other" || len(files) != 2 {
+	c, files, err = extracted(t, zipped(t, parts[0],
+		entry{"archive/sub/rec-1-20260102.warc.gz", zip.Deflate, "other"},
+		entry{"archive/x.cdxj", zip.Store, "no"}))
+	if err != nil || len(c.Files) != 2 || files["2-rec-1-20260102.warc.gz"] != "other" ||
+		len(files) != 2 {
 		t.Errorf("%+v, %q, %v", c, files, err)
 	}
 
 	// What was changed on the way is read and named.
 	changed := append([]entry{{parts[0].name, zip.Store, "bytes of a lie..."}}, parts[1:]...)
-	if c, _, err := extracted(t, zipped(t, changed...)); err != nil || len(c.Damage) != 1 || len(c.Files) != 1 ||
+	if c, _, err := extracted(t, zipped(t, changed...)); err != nil || len(c.Damage) != 1 ||
+		len(c.Files) != 1 ||
 		!strings.Contains(c.Damage[0].Error(), "its digest is another one") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	raw := zipped(t, parts...)
 	raw[bytes.Index(raw, []byte(warc))] ^= 1
-	if c, _, err := extracted(t, raw); err != nil || len(c.Damage) != 1 || !strings.Contains(c.Damage[0].Error(), "checksum") {
+	if c, _, err := extracted(t, raw); err != nil || len(c.Damage) != 1 ||
+		!strings.Contains(c.Damage[0].Error(), "checksum") {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -169,23 +180,32 @@ func TestExtractHostile(t *testing.T) {
 		raw  []byte
 		want string
 	}{
-		"nothing":        {nil, "no WACZ file, or not whole"},
-		"no ZIP":         {[]byte("<html>not found</html>"), "no WACZ file, or not whole"},
-		"cut off":        {whole[:len(whole)-10], "no WACZ file, or not whole"},
-		"up":             {zipped(t, good, entry{"archive/../../evil.warc.gz", zip.Store, "x"}), "leads out of it"},
-		"root":           {zipped(t, good, entry{"/etc/evil", zip.Store, "x"}), "leads out of it"},
-		"backslashes":    {zipped(t, good, entry{`archive\..\evil.warc.gz`, zip.Store, "x"}), "leads out of it"},
-		"encrypted":      {encrypted, "encrypted"},
-		"nothing in it":  {zipped(t), "no WARC file"},
-		"no WARC file":   {zipped(t, entry{"archive/a.txt", zip.Store, "x"}, entry{"a.warc.gz", zip.Store, "x"}), "no WARC file"},
-		"no description": {zipped(t, good, entry{"datapackage.json", zip.Deflate, "{"}), "datapackage.json cannot be read"},
-		"a bomb":         {zipped(t, entry{"archive/a.warc", zip.Deflate, strings.Repeat("\x00", 80<<20)}), "more than 16 times its size"},
+		"nothing": {nil, "no WACZ file, or not whole"},
+		"no ZIP":  {[]byte("<html>not found</html>"), "no WACZ file, or not whole"},
+		"cut off": {whole[:len(whole)-10], "no WACZ file, or not whole"},
+		"up": {zipped(t, good, entry{"archive/../../evil.warc.gz", zip.Store, "x"}),
+			"leads out of it"},
+		"root": {zipped(t, good, entry{"/etc/evil", zip.Store, "x"}), "leads out of it"},
+		"backslashes": {zipped(t, good, entry{`archive\..\evil.warc.gz`, zip.Store, "x"}),
+			"leads out of it"},
+		"encrypted":     {encrypted, "encrypted"},
+		"nothing in it": {zipped(t), "no WARC file"},
+		"no WARC file": {
+			zipped(t, entry{"archive/a.txt", zip.Store, "x"}, entry{"a.warc.gz", zip.Store, "x"}),
+			"no WARC file",
+		},
+		"no description": {zipped(t, good, entry{"datapackage.json", zip.Deflate, "{"}),
+			"datapackage.json cannot be read"},
+		"a bomb": {zipped(t, entry{"archive/a.warc", zip.Deflate, strings.Repeat("\x00", 80<<20)}),
+			"more than 16 times its size"},
 		"bombs": {zipped(t, entry{"archive/a.warc", zip.Deflate, strings.Repeat("\x00", 40<<20)},
-			entry{"archive/b.warc", zip.Deflate, strings.Repeat("\x00", 40<<20)}), "more than 16 times its size"},
+			entry{"archive/b.warc", zip.Deflate,
+				strings.Repeat("\x00", 40<<20)}), "more than 16 times its size"},
 		"a crowd": {crowded, "1000000 parts"},
 	} {
 		_, files, err := extracted(t, c.raw)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "x.wacz: ") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "x.wacz: ") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 		for file := range files {
@@ -194,7 +214,8 @@ func TestExtractHostile(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Extract(filepath.Join(t.TempDir(), "none.wacz"), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := Extract(filepath.Join(t.TempDir(), "none.wacz"), t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
 }
@@ -202,8 +223,10 @@ func TestExtractHostile(t *testing.T) {
 // FuzzExtract: whatever bytes come, what is written stays in the folder and within the bound.
 func FuzzExtract(f *testing.F) {
 	good := entry{"archive/a.warc.gz", zip.Store, "x"}
-	f.Add(zipped(f, good, entry{"pages/pages.jsonl", zip.Deflate, "{\"url\":\"http://a.test/\",\"seed\":true}\n"}))
-	f.Add(zipped(f, good, entry{"datapackage.json", zip.Store, `{"resources":[{"path":"archive/a.warc.gz","hash":"sha256:00"}]}`}))
+	f.Add(zipped(f, good,
+		entry{"pages/pages.jsonl", zip.Deflate, "{\"url\":\"http://a.test/\",\"seed\":true}\n"}))
+	f.Add(zipped(f, good, entry{"datapackage.json", zip.Store,
+		`{"resources":[{"path":"archive/a.warc.gz","hash":"sha256:00"}]}`}))
 	f.Add(zipped(f, entry{"archive/../a.warc.gz", zip.Store, "x"}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		c, files, err := extracted(t, raw)

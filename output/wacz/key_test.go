@@ -2,8 +2,8 @@ package wacz
 
 import "testing"
 
-// TestKey: the keys are those of getSurt of the npm package warcio 2.4.11; TestViewerFindsPages asks
-// the viewer itself.
+// TestKey: the keys are those of getSurt of the npm package warcio 2.4.11; TestViewerFindsPages
+// asks the viewer itself.
 func TestKey(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://example.org/":                      "org,example)/",

@@ -17,13 +17,22 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// collection writes a collection of these WARC files and pages, and returns its parts and how each is stored.
-func collection(t *testing.T, o Options, files []string, pages []Page) (parts map[string][]byte, methods map[string]uint16) {
+// collection writes a collection of these WARC files and pages, and returns its parts and how each
+// is stored.
+func collection(
+	t *testing.T,
+	o Options,
+	files []string,
+	pages []Page,
+) (parts map[string][]byte, methods map[string]uint16) {
 	t.Helper()
 	var out bytes.Buffer
 	w := New(&out, o)
 	for i, name := range files {
-		if err := w.AddFile(name, func(out io.Writer) error { _, err := fmt.Fprintf(out, "WARC %d", i); return err }); err != nil {
+		if err := w.AddFile(name, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "WARC %d", i)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +74,8 @@ func collection(t *testing.T, o Options, files []string, pages []Page) (parts ma
 	return parts, methods
 }
 
-// packageSchema is the schema of data packages by Open Knowledge, as the npm package datapackage 1.1.10 has it (testdata/LICENSE).
+// packageSchema is the schema of data packages by Open Knowledge, as the npm package datapackage
+// 1.1.10 has it (testdata/LICENSE).
 func packageSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/data-package.json")
@@ -93,7 +103,8 @@ func sum(b []byte) string {
 	return "sha256:" + hex.EncodeToString(d[:])
 }
 
-// TestSpecification holds a collection against what WACZ 1.1.1 says of its parts, and its description against the schema of data packages.
+// TestSpecification holds a collection against what WACZ 1.1.1 says of its parts, and its
+// description against the schema of data packages.
 func TestSpecification(t *testing.T) {
 	at := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	for what, files := range map[string][]string{
@@ -103,14 +114,22 @@ func TestSpecification(t *testing.T) {
 		"none":                  nil,
 	} {
 		t.Run(what, func(t *testing.T) {
-			o := Options{Title: "A title", Software: "crawlnode 1.0", Created: at, MainPage: "https://example.com/", MainTime: at}
-			pages := []Page{{URL: "https://example.com/", At: at, Title: "Home", Text: "words <b> & more"}, {URL: "https://example.com/2", At: at}}
+			o := Options{
+				Title:    "A title",
+				Software: "crawlnode 1.0",
+				Created:  at,
+				MainPage: "https://example.com/",
+				MainTime: at,
+			}
+			pages := []Page{{URL: "https://example.com/", At: at, Title: "Home", Text: "words <b> & more"},
+				{URL: "https://example.com/2", At: at}}
 			parts, methods := collection(t, o, files, pages)
 			checkDescription(t, parts, len(files)+3)
 			checkPages(t, parts["pages/pages.jsonl"], pages)
 			checkIndex(t, parts)
 			for name, method := range methods { // ranges of these are read without the rest
-				if stored := strings.HasPrefix(name, "archive/") || strings.HasSuffix(name, ".cdx.gz"); stored != (method == zip.Store) {
+				if stored := strings.HasPrefix(name, "archive/") ||
+					strings.HasSuffix(name, ".cdx.gz"); stored != (method == zip.Store) {
 					t.Errorf("%s is stored by method %d", name, method)
 				}
 			}
@@ -129,12 +148,17 @@ func checkDescription(t *testing.T, parts map[string][]byte, want int) {
 	}
 	var d description
 	var signed struct{ Path, Hash string }
-	for name, into := range map[string]any{"datapackage.json": &d, "datapackage-digest.json": &signed} {
+	for name, into := range map[string]any{
+		"datapackage.json":        &d,
+		"datapackage-digest.json": &signed,
+	} {
 		if err := json.Unmarshal(parts[name], into); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	if d.Profile != "data-package" || d.WACZVersion != "1.1.1" || len(d.Resources) != want || len(parts) != want+2 || signed.Path != "datapackage.json" || signed.Hash != sum(parts["datapackage.json"]) {
+	if d.Profile != "data-package" || d.WACZVersion != "1.1.1" || len(d.Resources) != want ||
+		len(parts) != want+2 || signed.Path != "datapackage.json" ||
+		signed.Hash != sum(parts["datapackage.json"]) {
 		t.Errorf("%+v, %+v, %d parts", d, signed, len(parts))
 	}
 	names := map[string]bool{}
@@ -150,7 +174,8 @@ func checkPages(t *testing.T, text []byte, pages []Page) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	var head struct{ Format, ID, Title string }
-	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil || head.Format != "json-pages-1.0" || head.ID == "" || head.Title == "" {
+	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil || head.Format != "json-pages-1.0" ||
+		head.ID == "" || head.Title == "" {
 		t.Errorf("%q: %v", lines[0], err)
 	}
 	if len(lines) != 1+len(pages) {
@@ -163,7 +188,8 @@ func checkPages(t *testing.T, text []byte, pages []Page) {
 			t.Fatal(err)
 		}
 		ts, err := time.Parse(time.RFC3339, p.TS)
-		if err != nil || !ts.Equal(pages[i].At) || p.URL != pages[i].URL || p.Title != pages[i].Title || p.Text != pages[i].Text || p.ID == "" || ids[p.ID] {
+		if err != nil || !ts.Equal(pages[i].At) || p.URL != pages[i].URL || p.Title != pages[i].Title ||
+			p.Text != pages[i].Text || p.ID == "" || ids[p.ID] {
 			t.Errorf("%+v is %s: %v", pages[i], line, err)
 		}
 		ids[p.ID] = true
@@ -197,7 +223,8 @@ func checkIndex(t *testing.T, parts map[string][]byte) {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(z)
-		if err != nil || !strings.HasPrefix(string(text), fields[0]+" "+fields[1]+" ") || b.Digest != sum(packed[b.Offset:end]) {
+		if err != nil || !strings.HasPrefix(string(text), fields[0]+" "+fields[1]+" ") ||
+			b.Digest != sum(packed[b.Offset:end]) {
 			t.Errorf("%s: %.80q, %v", line, text, err)
 		}
 	}

@@ -88,8 +88,14 @@ func (p *part) Write(b []byte) (int, error) {
 }
 
 // write writes a part by calling f, and lists it if it is a resource.
-func (w *Writer) write(name string, method uint16, listed bool, f func(io.Writer) error) (resource, error) {
-	out, err := w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: w.o.Created.UTC()})
+func (w *Writer) write(
+	name string,
+	method uint16,
+	listed bool,
+	f func(io.Writer) error,
+) (resource, error) {
+	out, err := w.zip.CreateHeader(
+		&zip.FileHeader{Name: name, Method: method, Modified: w.o.Created.UTC()})
 	if err != nil {
 		return resource{}, err
 	}
@@ -105,8 +111,8 @@ func (w *Writer) write(name string, method uint16, listed bool, f func(io.Writer
 	return r, nil
 }
 
-// freeName is the name of a resource as a data package allows it, for a file's: of lower-case letters, digits and a few signs, and
-// no other resource's.
+// freeName is the name of a resource as a data package allows it, for a file's: of lower-case
+// letters, digits and a few signs, and no other resource's.
 func (w *Writer) freeName(file string) string {
 	base := strings.Map(func(r rune) rune {
 		switch {
@@ -154,7 +160,9 @@ func (w *Writer) Index(lines io.Reader) error {
 				return err
 			}
 			sum := sha256.Sum256(block)
-			fmt.Fprintf(&blocks, "%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": %q}\n", key, offset, len(block), hex.EncodeToString(sum[:]), indexName)
+			fmt.Fprintf(&blocks,
+				"%s {\"offset\": %d, \"length\": %d, \"digest\": \"sha256:%s\", \"filename\": %q}\n", key,
+				offset, len(block), hex.EncodeToString(sum[:]), indexName)
 			offset += int64(len(block))
 		}
 	}); err != nil {
@@ -213,7 +221,9 @@ type pageLine struct {
 func (w *Writer) Pages(each func(add func(Page) error) error) error {
 	_, err := w.write("pages/pages.jsonl", zip.Deflate, true, func(out io.Writer) error {
 		buffered := bufio.NewWriterSize(out, 64<<10)
-		if _, err := buffered.WriteString(`{"format":"json-pages-1.0","id":"pages","title":"All Pages","hasText":true}` + "\n"); err != nil {
+		if _, err := buffered.WriteString(
+			`{"format":"json-pages-1.0","id":"pages","title":"All Pages","hasText":true}` +
+				"\n"); err != nil {
 			return err
 		}
 		lines := json.NewEncoder(buffered)
@@ -232,11 +242,19 @@ func (w *Writer) Pages(each func(add func(Page) error) error) error {
 
 // Close writes the description and ends the file.
 func (w *Writer) Close() error {
-	d := description{Profile: "data-package", WACZVersion: version, Title: w.o.Title, Software: w.o.Software, Created: w.o.Created.UTC().Format(time.RFC3339), Resources: w.parts}
+	d := description{
+		Profile:     "data-package",
+		WACZVersion: version,
+		Title:       w.o.Title,
+		Software:    w.o.Software,
+		Created:     w.o.Created.UTC().Format(time.RFC3339),
+		Resources:   w.parts,
+	}
 	if w.o.MainPage != "" {
 		d.MainPageURL, d.MainPageDate = w.o.MainPage, w.o.MainTime.UTC().Format(time.RFC3339)
 	}
-	about, err := w.write("datapackage.json", zip.Deflate, false, func(out io.Writer) error { return indented(out, d) })
+	about, err := w.write("datapackage.json", zip.Deflate, false,
+		func(out io.Writer) error { return indented(out, d) })
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ type refusal struct {
 
 func (r *refusal) Error() string {
 	if r.status >= 300 && r.status < 400 {
-		return fmt.Sprintf("it answers %d, a redirect, which is not followed: give the URL that takes events", r.status)
+		return fmt.Sprintf(
+			"it answers %d, a redirect, which is not followed: give the URL that takes events", r.status)
 	}
 	return fmt.Sprintf("it answers %d", r.status)
 }
@@ -92,7 +93,8 @@ func (r *receiver) post(ctx context.Context, e *crawl.Event, body []byte) error 
 	if needed && secret == "" {
 		return errNoSecret
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.target.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.target.URL,
+		bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

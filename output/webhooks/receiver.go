@@ -38,7 +38,12 @@ type receiver struct {
 
 // newPauses are half a second at first, and grow to 30 s, each longer or shorter by up to a half.
 func newPauses() backoff.BackOff {
-	return &backoff.ExponentialBackOff{InitialInterval: minPause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxPause}
+	return &backoff.ExponentialBackOff{
+		InitialInterval:     minPause,
+		RandomizationFactor: 0.5,
+		Multiplier:          2,
+		MaxInterval:         maxPause,
+	}
 }
 
 // run sends until ctx ends.
@@ -85,7 +90,8 @@ func (r *receiver) next(ctx context.Context) (sent bool, err error) {
 	var e crawl.Event
 	if err := json.Unmarshal(m.Text, &e); err != nil {
 		// Its sum is right, so a later release has written it: it is sent as it is.
-		r.o.Log.Warn("an event in the spool of webhooks has no form that this release knows", "number", m.Number, "error", err)
+		r.o.Log.Warn("an event in the spool of webhooks has no form that this release knows", "number",
+			m.Number, "error", err)
 	}
 	r.waits(e.Time)
 	if err := r.post(ctx, &e, m.Text); err != nil {
@@ -114,7 +120,8 @@ func (r *receiver) failed(err error) time.Duration {
 	}
 	r.mu.Unlock()
 	if !again {
-		r.o.Log.Warn("a webhook does not take an event; events wait on the disk", "webhook", r.target.String(), "error", text,
+		r.o.Log.Warn("a webhook does not take an event; events wait on the disk", "webhook",
+			r.target.String(), "error", text,
 			"next_try_in", pause.Round(time.Millisecond).String())
 	}
 	return pause

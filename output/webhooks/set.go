@@ -25,7 +25,12 @@ const (
 )
 
 // limits of the spool. An event has some 300 bytes; the largest has the names of all settings.
-var limits = spool.Limits{Messages: 100_000, Bytes: 64 << 20, Segment: 256 << 10, Message: 128 << 10}
+var limits = spool.Limits{
+	Messages: 100_000,
+	Bytes:    64 << 20,
+	Segment:  256 << 10,
+	Message:  128 << 10,
+}
 
 // Source has the events of this node. status/events.Log is one.
 type Source interface {
@@ -95,19 +100,23 @@ func Open(o Options) (*Set, error) {
 		}
 		digest := sha256.Sum256([]byte(text)) // the URL may hold a secret
 		names[i] = hex.EncodeToString(digest[:16])
-		s.receivers = append(s.receivers, &receiver{o: &s.o, target: t, name: names[i], client: newClient(), pauses: o.pauses(),
-			wake: make(chan struct{}, 1), state: crawl.WebhookStatus{Webhook: t.String()}})
+		s.receivers = append(s.receivers,
+			&receiver{o: &s.o, target: t, name: names[i], client: newClient(), pauses: o.pauses(),
+				wake: make(chan struct{}, 1), state: crawl.WebhookStatus{Webhook: t.String()}})
 	}
 	var err error
-	s.spool, err = spool.Open(spool.Options{Dir: o.Dir, Receivers: names, Limits: o.limits, OpenFile: o.openFile})
+	s.spool, err = spool.Open(
+		spool.Options{Dir: o.Dir, Receivers: names, Limits: o.limits, OpenFile: o.openFile})
 	if err != nil {
 		return nil, err
 	}
 	if n := s.spool.Damaged(); n > 0 {
-		o.Log.Error("events that wait for webhooks are damaged on the disk, and are not sent", "events", n, "folder", o.Dir)
+		o.Log.Error("events that wait for webhooks are damaged on the disk, and are not sent", "events",
+			n, "folder", o.Dir)
 	}
 	if _, needed := o.Secret(); !needed {
-		o.Log.Warn("webhooks are sent without a signature: name a file with --secrets that has a line webhook=VALUE, so that receivers can tell who sends")
+		o.Log.Warn("webhooks are sent without a signature: name a file with --secrets that has a line " +
+			"webhook=VALUE, so that receivers can tell who sends")
 	}
 	for _, r := range s.receivers {
 		r.spool, r.lost = s.spool, s.spool.Figures(r.name).Lost
@@ -149,7 +158,8 @@ func (s *Set) Run(ctx context.Context) {
 func (s *Set) take() (int, error) {
 	events, missed := s.o.Events.Pending(s.last, batch)
 	if missed > 0 {
-		s.o.Log.Error("events were forgotten before the disk took them, and do not reach the webhooks", "events", missed)
+		s.o.Log.Error("events were forgotten before the disk took them, and do not reach the webhooks",
+			"events", missed)
 		if err := s.spool.Lose(int64(missed)); err != nil {
 			return 0, s.failed(err)
 		}
@@ -168,7 +178,8 @@ func (s *Set) take() (int, error) {
 		}
 		if len(text) > s.o.limits.Message {
 			tooLarge++
-			s.o.Log.Error("an event is too large for a webhook, and is not sent", "code", events[i].Code, "bytes", len(text))
+			s.o.Log.Error("an event is too large for a webhook, and is not sent", "code", events[i].Code,
+				"bytes", len(text))
 			continue
 		}
 		messages = append(messages, text)
@@ -241,7 +252,8 @@ func (s *Set) Finish() error {
 	<-stopped
 	for _, r := range s.receivers {
 		if n := s.spool.Figures(r.name).Queued; n > 0 {
-			s.o.Log.Warn("a webhook lacks events of this node; the next start with this data directory and this --webhook sends them", "webhook", r.target.String(), "events", n)
+			s.o.Log.Warn("a webhook lacks events of this node; the next start with this data directory "+
+				"and this --webhook sends them", "webhook", r.target.String(), "events", n)
 		}
 		r.client.CloseIdleConnections()
 	}

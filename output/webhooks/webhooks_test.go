@@ -46,8 +46,9 @@ func (s *source) add(n int) {
 	defer s.mu.Unlock()
 	for range n {
 		id := uint64(len(s.events) + 1)
-		s.events = append(s.events, crawl.Event{ID: id, UID: fmt.Sprintf("0123456789abcdef-%d", id), Code: "crawl_paused",
-			Time: time.Now().UTC(), Message: "number " + fmt.Sprint(id), Fields: map[string]any{}})
+		s.events = append(s.events,
+			crawl.Event{ID: id, UID: fmt.Sprintf("0123456789abcdef-%d", id), Code: "crawl_paused",
+				Time: time.Now().UTC(), Message: "number " + fmt.Sprint(id), Fields: map[string]any{}})
 	}
 	close(s.news)
 	s.news = make(chan struct{})
@@ -187,10 +188,17 @@ func (l *lines) String() string {
 }
 
 func options(dir string, from *source, log io.Writer, urls ...string) Options {
-	return Options{URLs: urls, Dir: dir, Events: from, Node: "n1", UserAgent: "crawlnode/test", Log: slog.New(slog.NewTextHandler(log, nil)),
-		Secret: func() (string, bool) { return "opensesame", true },
-		finish: 2 * patience, // a slow disk syncs each event for long
-		pauses: func() backoff.BackOff { return backoff.NewConstantBackOff(time.Millisecond) }}
+	return Options{
+		URLs:      urls,
+		Dir:       dir,
+		Events:    from,
+		Node:      "n1",
+		UserAgent: "crawlnode/test",
+		Log:       slog.New(slog.NewTextHandler(log, nil)),
+		Secret:    func() (string, bool) { return "opensesame", true },
+		finish:    2 * patience, // a slow disk syncs each event for long
+		pauses:    func() backoff.BackOff { return backoff.NewConstantBackOff(time.Millisecond) },
+	}
 }
 
 // run runs the webhooks; the function that it returns ends that.
@@ -212,7 +220,8 @@ func run(t *testing.T, o Options) (*Set, func()) {
 // drained waits until the first receiver has taken everything.
 func drained(t *testing.T, s *Set) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); s.State(time.Now())[0].Queued > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.State(time.Now())[0].Queued > 0; time.Sleep(
+		time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the cursor does not move")
 		}
@@ -241,8 +250,14 @@ func TestSends(t *testing.T) {
 		if !bytes.Equal(h.bodies[i], want) {
 			t.Errorf("the body is %s, want %s", h.bodies[i], want)
 		}
-		for name, want := range map[string]string{"Content-Type": "application/json", "User-Agent": "crawlnode/test", NodeHeader: "n1", EventHeader: "crawl_paused",
-			DeliveryHeader: from.events[i].UID, SignatureHeader: sign("opensesame", h.bodies[i])} {
+		for name, want := range map[string]string{
+			"Content-Type":  "application/json",
+			"User-Agent":    "crawlnode/test",
+			NodeHeader:      "n1",
+			EventHeader:     "crawl_paused",
+			DeliveryHeader:  from.events[i].UID,
+			SignatureHeader: sign("opensesame", h.bodies[i]),
+		} {
 			if got := head.Get(name); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
@@ -252,7 +267,8 @@ func TestSends(t *testing.T) {
 		t.Errorf("held: %v; released up to %d", from.held, from.released)
 	}
 	state := s.State(time.Now())
-	if len(state) != 1 || state[0].EventsTotal != 5 || state[0].Queued != 0 || state[0].BehindSeconds != 0 || state[0].Error != nil {
+	if len(state) != 1 || state[0].EventsTotal != 5 || state[0].Queued != 0 ||
+		state[0].BehindSeconds != 0 || state[0].Error != nil {
 		t.Errorf("%+v", state)
 	}
 	text, err := json.Marshal(state)
@@ -302,18 +318,22 @@ func TestHostileReceivers(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"error":         {status(500), "it answers 500"},
-		"forbidden":     {status(403), "it answers 403"},
-		"gone":          {status(410), "it answers 410"},
-		"not modified":  {status(304), "it answers 304, a redirect"},
-		"a redirect":    {status(307, "Location", elsewhere.URL), "it answers 307, a redirect, which is not followed"},
-		"wait":          {status(429, "Retry-After", "0"), "it answers 429"},
-		"a wrong wait":  {status(503, "Retry-After", "soon"), "it answers 503"},
-		"closes":        {raw(""), "EOF"},
-		"resets":        {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
-		"no HTTP":       {raw("\x1b[2Jhello\r\n\r\n"), "malformed HTTP"},
-		"a long header": {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), "headers exceeded"},
-		"hangs":         {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer in time"},
+		"error":        {status(500), "it answers 500"},
+		"forbidden":    {status(403), "it answers 403"},
+		"gone":         {status(410), "it answers 410"},
+		"not modified": {status(304), "it answers 304, a redirect"},
+		"a redirect": {status(307, "Location", elsewhere.URL),
+			"it answers 307, a redirect, which is not followed"},
+		"wait":         {status(429, "Retry-After", "0"), "it answers 429"},
+		"a wrong wait": {status(503, "Retry-After", "soon"), "it answers 503"},
+		"closes":       {raw(""), "EOF"},
+		"resets": {func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
+			"EOF"},
+		"no HTTP": {raw("\x1b[2Jhello\r\n\r\n"), "malformed HTTP"},
+		"a long header": {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"),
+			"headers exceeded"},
+		"hangs": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			"no answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -334,11 +354,13 @@ func TestHostileReceivers(t *testing.T) {
 			good.until(t, "20 events at the other receiver", func() bool { return len(good.bodies) == 20 })
 			bad.until(t, "3 attempts", func() bool { return bad.tries >= 3 })
 			state := s.State(time.Now())[0]
-			if state.Queued != 20 || state.ErrorsTotal == 0 || state.Error == nil || !strings.Contains(*state.Error, tc.want) || state.FailsSince == nil {
+			if state.Queued != 20 || state.ErrorsTotal == 0 || state.Error == nil ||
+				!strings.Contains(*state.Error, tc.want) || state.FailsSince == nil {
 				text, _ := json.Marshal(state)
 				t.Errorf("state %s, want the error %q", text, tc.want)
 			}
-			if state.Error != nil && strings.ContainsFunc(*state.Error+log.String(), func(r rune) bool { return r < ' ' && r != '\n' }) {
+			if state.Error != nil && strings.ContainsFunc(*state.Error+log.String(),
+				func(r rune) bool { return r < ' ' && r != '\n' }) {
 				t.Errorf("control characters in %q", *state.Error)
 			}
 			bad.set(nil)
@@ -393,7 +415,10 @@ func TestLongAnswer(t *testing.T) {
 // TestRetryAfterHolds: a receiver that asks for a wait is left alone for it.
 func TestRetryAfterHolds(t *testing.T) {
 	t.Parallel()
-	r := &receiver{o: &Options{Log: slog.New(slog.DiscardHandler)}, pauses: backoff.NewConstantBackOff(time.Second)}
+	r := &receiver{
+		o:      &Options{Log: slog.New(slog.DiscardHandler)},
+		pauses: backoff.NewConstantBackOff(time.Second),
+	}
 	for _, tc := range []struct {
 		err  error
 		want time.Duration
@@ -413,8 +438,11 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
-		"": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "-1": 0, "99999999": time.Hour, "99999999999999999999": time.Hour, "soon": 0, "1.5": 0,
-		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0, now.Add(48 * time.Hour).Format(http.TimeFormat): time.Hour,
+		"": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "-1": 0, "99999999": time.Hour,
+		"99999999999999999999": time.Hour, "soon": 0, "1.5": 0,
+		now.Add(time.Minute).Format(http.TimeFormat):    time.Minute,
+		now.Add(-time.Minute).Format(http.TimeFormat):   0,
+		now.Add(48 * time.Hour).Format(http.TimeFormat): time.Hour,
 	} {
 		if got := retryAfter(text, now); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
@@ -490,7 +518,8 @@ func TestSecret(t *testing.T) {
 	if h.tries != 1 {
 		t.Errorf("%d requests without a secret", h.tries-1)
 	}
-	if state := s.State(time.Now())[0]; state.Error == nil || !strings.Contains(*state.Error, "webhook=VALUE") {
+	if state := s.State(time.Now())[0]; state.Error == nil ||
+		!strings.Contains(*state.Error, "webhook=VALUE") {
 		t.Errorf("%+v", state)
 	}
 	set("second")
@@ -511,7 +540,8 @@ func TestUnsigned(t *testing.T) {
 	_, _ = run(t, o)
 	from.add(1)
 	h.until(t, "an event", func() bool { return len(h.bodies) == 1 })
-	if _, ok := h.heads[0][SignatureHeader]; ok || !strings.Contains(log.String(), "without a signature") {
+	if _, ok := h.heads[0][SignatureHeader]; ok ||
+		!strings.Contains(log.String(), "without a signature") {
 		t.Errorf("%v; log: %s", h.heads[0], log)
 	}
 }
@@ -554,7 +584,8 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("%d were stored, %v", n, err)
 		}
 	}
-	if _, why := s.Trouble(); why == nil || !strings.Contains(*why, "no space left") || from.released != 5 {
+	if _, why := s.Trouble(); why == nil || !strings.Contains(*why, "no space left") ||
+		from.released != 5 {
 		t.Errorf("trouble %v; released up to %d", why, from.released)
 	}
 	full = false

@@ -10,8 +10,8 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// BenchmarkComplete is the frontier's part of a first visit without links, in memory, with and without a plan for the
-// next one.
+// BenchmarkComplete is the frontier's part of a first visit without links, in memory, with and
+// without a plan for the next one.
 func BenchmarkComplete(b *testing.B) {
 	for name, mode := range map[string]visits.Mode{"off": visits.Off, "adaptive": visits.Adaptive} {
 		b.Run(name, func(b *testing.B) {
@@ -33,7 +33,10 @@ func BenchmarkComplete(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for _, it := range q.Items {
-				if err := front.Complete(context.Background(), frontier.Completion{Lease: crawl.Lease{Epoch: 1, Host: "h.test", Item: it}, Outcome: o}); err != nil {
+				if err := front.Complete(context.Background(), frontier.Completion{
+					Lease:   crawl.Lease{Epoch: 1, Host: "h.test", Item: it},
+					Outcome: o,
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"crawlnode/recrawl/visits"
 )
 
-// Terms are what a page's next visit depends on beside itself and its host. They are read by the frontier's
-// writer, so whoever makes them changes them no more.
+// Terms are what a page's next visit depends on beside itself and its host. They are read by the
+// frontier's writer, so whoever makes them changes them no more.
 type Terms struct {
 	// Rules are those of the settings; visits.Off: no page is visited again.
 	Rules visits.Rules
@@ -22,7 +22,8 @@ type Terms struct {
 	// Plain is the cluster's price, for which freshness is expected. Price is higher on a node whose
 	// pages want more than it can fetch.
 	Plain float64
-	// Usual is the mean interval between two visits of a page; 0: not known, no page is looked at before its visit.
+	// Usual is the mean interval between two visits of a page; 0: not known, no page is looked at
+	// before its visit.
 	Usual time.Duration
 	// Pools are of all pages of the cluster, by kind.
 	Pools [visits.NumKinds]estimate.Pool
@@ -31,7 +32,8 @@ type Terms struct {
 	// Of returns what stands in place of Rules for a page, and in place of Delay for its host, by
 	// the rules for sites. The mode is the same. Nil: there are none.
 	Of func(*crawl.Item) (visits.Rules, time.Duration)
-	// Weighted: pages weigh what frontier.Page.Weight says, or what they weighed before. Else all weigh 1.
+	// Weighted: pages weigh what frontier.Page.Weight says, or what they weighed before. Else all
+	// weigh 1.
 	Weighted bool
 }
 
@@ -50,8 +52,8 @@ type Judge struct {
 }
 
 // New makes a Judge. terms returns those of the moment, never nil. replanned may be nil. excluded
-// reports whether the crawl's scope, as it is now, excludes a page that was admitted before; nil: never.
-// None of them may block.
+// reports whether the crawl's scope, as it is now, excludes a page that was admitted before; nil:
+// never. None of them may block.
 func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bool) *Judge {
 	if excluded == nil {
 		excluded = func(*crawl.Item) bool { return false }
@@ -59,7 +61,8 @@ func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bo
 	return &Judge{terms: terms, replanned: replanned, excluded: excluded}
 }
 
-// Tell makes revisited hear of each revisit. It is called before the judge is used, and may not block.
+// Tell makes revisited hear of each revisit. It is called before the judge is used, and may not
+// block.
 func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
 
 // Revisited passes on what a revisit has brought.
@@ -107,7 +110,13 @@ func (j *Judge) open(k *frontier.Page) matter {
 		m.site = site
 	}
 	if m.rules.Mode == visits.Off || m.rules.Mode == visits.Adaptive && !(m.terms.Price > 0) {
-		m.rules = visits.Rules{Mode: visits.Fixed, Compare: m.rules.Compare, Interval: m.rules.Interval, Bounds: m.rules.Bounds, ForgetAfter: m.rules.ForgetAfter}
+		m.rules = visits.Rules{
+			Mode:        visits.Fixed,
+			Compare:     m.rules.Compare,
+			Interval:    m.rules.Interval,
+			Bounds:      m.rules.Bounds,
+			ForgetAfter: m.rules.ForgetAfter,
+		}
 	}
 	if m.terms.Rules.Mode == visits.Off && m.had { // it keeps the plan that it has
 		m.rules.Interval, m.rules.ForgetAfter = m.old.Interval, 0
@@ -122,8 +131,13 @@ func (j *Judge) open(k *frontier.Page) matter {
 // by is what a page of a kind depends on.
 func (m *matter) by(kind visits.Kind, maxAge time.Duration) *visits.Surroundings {
 	over := m.terms.Pools[kind].Prior(m.rules.Prior())
-	return &visits.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge,
-		Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)}
+	return &visits.Surroundings{
+		Prior:   m.site.Pool.Prior(over),
+		Price:   m.terms.Price * max(m.site.Factor, 1),
+		MaxAge:  maxAge,
+		Sitemap: m.site.Sitemap,
+		Hides:   visits.Hides(m.site.Validators),
+	}
 }
 
 // priceSite moves the factor of the site's price towards what its delay allows.
@@ -131,8 +145,8 @@ func (m *matter) priceSite() {
 	m.site.Factor = policy.HostFactor(m.site.Factor, m.site.Wanted, policy.HostAllows(m.turn()))
 }
 
-// turn is for how long a visit keeps the host from the next one: an answer, and the gap after it, which is at least twice as
-// long (scheduler, gap).
+// turn is for how long a visit keeps the host from the next one: an answer, and the gap after it,
+// which is at least twice as long (scheduler, gap).
 func (m *matter) turn() time.Duration {
 	took := max(m.Host.Latency, 0)
 	return took + max(m.delay, m.Host.CrawlDelay, 2*took)
@@ -141,7 +155,14 @@ func (m *matter) turn() time.Duration {
 // Visited judges the end of a visit.
 func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	m := j.open(k)
-	v := visits.Visit{Elapsed: k.Elapsed, Blurred: k.Blurred, Took: o.Took, Status: o.Status, Digest: o.Digest, Text: o.Text}
+	v := visits.Visit{
+		Elapsed: k.Elapsed,
+		Blurred: k.Blurred,
+		Took:    o.Took,
+		Status:  o.Status,
+		Digest:  o.Digest,
+		Text:    o.Text,
+	}
 	switch o.Kind {
 	case crawl.Fetched:
 	case crawl.URLFailed, crawl.RateLimited:
@@ -168,7 +189,8 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	verdict := r.Judge(k.Record.Digest, &v, m.rules.Compare)
 	var copied visits.Copy
 	if known {
-		copied = m.old.Copied(&v, m.terms.Plain, &m.rules, &visits.Surroundings{Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)})
+		copied = m.old.Copied(&v, m.terms.Plain, &m.rules,
+			&visits.Surroundings{Sitemap: m.site.Sitemap, Hides: visits.Hides(m.site.Validators)})
 	}
 	if !known {
 		r = r.First(&v, &m.rules, m.by(r.Kind, o.MaxAge))
@@ -180,13 +202,14 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	p := m.plan(&r, 0, o.Took)
 	p.Visited, p.Verdict, p.Copy = true, verdict, copied
 	if r.Forgotten(&m.rules) {
-		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), visits.RemovedCounts)
+		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d "+
+			"times), so it is not tried again", len(gone(r.Past)), visits.RemovedCounts)
 	}
 	return m.settle(p, &r)
 }
 
-// ofScope reports whether a page was refused because the crawl's settings do not admit it now. What its
-// site says, and the budget of its host, may be otherwise at the next visit.
+// ofScope reports whether a page was refused because the crawl's settings do not admit it now. What
+// its site says, and the budget of its host, may be otherwise at the next visit.
 func ofScope(r crawl.SkipReason) bool {
 	return r == crawl.SkipOutOfScope || r == crawl.SkipDepth || r == crawl.SkipTrap
 }
@@ -194,7 +217,8 @@ func ofScope(r crawl.SkipReason) bool {
 // gone are the newest visits that were answered that the page is not there.
 func gone(past []visits.Past) []visits.Past {
 	n := 0
-	for n < len(past) && (visits.AnswerOf(past[n].Status) == visits.Missing || visits.AnswerOf(past[n].Status) == visits.Removed) {
+	for n < len(past) && (visits.AnswerOf(past[n].Status) == visits.Missing ||
+		visits.AnswerOf(past[n].Status) == visits.Removed) {
 		n++
 	}
 	return past[:n]
@@ -246,7 +270,8 @@ func (m *matter) weight() float64 {
 	return 1
 }
 
-// plan says when the page is looked at again, so long after its newest visit, which took so long if it is the one that is judged.
+// plan says when the page is looked at again, so long after its newest visit, which took so long if
+// it is the one that is judged.
 func (m *matter) plan(r *visits.Record, elapsed, took time.Duration) frontier.Plan {
 	check := r.Interval
 	if m.rules.Mode == visits.Adaptive && m.terms.Usual > 0 && r.Misses == 0 {
@@ -260,9 +285,11 @@ func (m *matter) plan(r *visits.Record, elapsed, took time.Duration) frontier.Pl
 	return p
 }
 
-// ahead is how much earlier than its interval says a page is due. It will wait for its host, and the frontier counts from the
-// end of a visit, so that no two are nearer than the shortest interval: without this each interval would be longer by both. It
-// is due after its shortest interval at the earliest (policy.Bounds.Least). A fixed interval is what a person has asked for, and stays.
+// ahead is how much earlier than its interval says a page is due. It will wait for its host, and
+// the frontier counts from the end of a visit, so that no two are nearer than the shortest
+// interval: without this each interval would be longer by both. It is due after its shortest
+// interval at the earliest (policy.Bounds.Least). A fixed interval is what a person has asked for,
+// and stays.
 func (m *matter) ahead(r *visits.Record, took time.Duration) time.Duration {
 	if m.rules.Mode != visits.Adaptive || r.Misses > 0 {
 		return 0
@@ -293,7 +320,11 @@ func (m *matter) settle(p frontier.Plan, r *visits.Record) frontier.Plan {
 
 // estimateOf is what a record counts for.
 func estimateOf(r *visits.Record, flags byte) frontier.Estimate {
-	e := frontier.Estimate{Belief: [4]byte(r.Belief.Append(nil)), Weight: visits.PackWeight(r.Weight), Flags: flags | byte(r.Kind)}
+	e := frontier.Estimate{
+		Belief: [4]byte(r.Belief.Append(nil)),
+		Weight: visits.PackWeight(r.Weight),
+		Flags:  flags | byte(r.Kind),
+	}
 	if r.Known() {
 		e.Flags |= layout.DueKnown
 	}
@@ -318,21 +349,22 @@ func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 		return m.settle(m.plan(&r, k.Elapsed, 0), &r)
 	}
 	kind := kindOf(&crawl.Outcome{Status: k.Record.Status}, k.Record)
-	r := visits.Record{Weight: m.weight(), Kind: kind}.First(&visits.Visit{Status: k.Record.Status}, &m.rules, m.by(kind, 0))
+	r := visits.Record{Weight: m.weight(), Kind: kind}.First(&visits.Visit{Status: k.Record.Status},
+		&m.rules, m.by(kind, 0))
 	r.Past = nil // it is not known when that was
 	return m.spread(&r)
 }
 
-// spread plans a page of which it is not known when it was visited. Such pages are many, and were visited at any time:
-// their visits are spread over the interval, without a check before.
+// spread plans a page of which it is not known when it was visited. Such pages are many, and were
+// visited at any time: their visits are spread over the interval, without a check before.
 func (m *matter) spread(r *visits.Record) frontier.Plan {
 	p := frontier.Plan{Wait: time.Duration(m.Spread * float64(r.Interval))}
 	p.Estimate.Flags |= layout.DueVisit
 	return m.settle(p, r)
 }
 
-// Claimed plans a page anew whose site says when it has changed: since its newest visit, so that the next one comes
-// sooner, or before, so that it comes later if the site has proved right.
+// Claimed plans a page anew whose site says when it has changed: since its newest visit, so that
+// the next one comes sooner, or before, so that it comes later if the site has proved right.
 func (j *Judge) Claimed(k *frontier.Page, changed time.Time) (frontier.Plan, bool) {
 	m := j.open(k)
 	if !m.had || !k.Counted || m.rules.Mode != visits.Adaptive || k.Elapsed <= 0 {
@@ -359,9 +391,9 @@ func (j *Judge) Claimed(k *frontier.Page, changed time.Time) (frontier.Plan, boo
 	return m.settle(m.plan(&r, k.Elapsed, 0), &r), true
 }
 
-// silent reports whether the date of a page's last change, which is before its newest visit, says that it has not changed
-// until now, and is worth a write: sitemaps are long, and are read often. A date without a time may be of any time of that day, and
-// of another zone.
+// silent reports whether the date of a page's last change, which is before its newest visit, says
+// that it has not changed until now, and is worth a write: sitemaps are long, and are read often. A
+// date without a time may be of any time of that day, and of another zone.
 func (m *matter) silent(changed time.Time) bool {
 	const day, part = 24 * time.Hour, 4
 	if changed.Truncate(day).Equal(changed) {

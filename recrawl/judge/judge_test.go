@@ -37,8 +37,13 @@ func realWeek() *Terms {
 }
 
 func week() *Terms {
-	return &Terms{Price: 2.5, Usual: 7 * day, Delay: time.Second, Rules: recrawl.Rules{Mode: recrawl.Adaptive, Interval: 7 * day,
-		Bounds: policy.Bounds{Min: hour, Max: 90 * day}, ForgetAfter: 4}}
+	return &Terms{
+		Price: 2.5,
+		Usual: 7 * day,
+		Delay: time.Second,
+		Rules: recrawl.Rules{Mode: recrawl.Adaptive, Interval: 7 * day,
+			Bounds: policy.Bounds{Min: hour, Max: 90 * day}, ForgetAfter: 4},
+	}
 }
 
 // crawler is a frontier with this package's judge, and the sums that it was told of.
@@ -57,18 +62,19 @@ type crawler struct {
 
 func start(t *testing.T, terms *Terms) *crawler {
 	c := &crawler{t: t, terms: terms, sums: map[frontier.Estimate]int{}}
-	j := New(func() *Terms { return c.terms }, func(_ crawl.Partition, before, after *frontier.Estimate, _ time.Time) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if before != nil {
-			c.sums[counts(*before)]--
-			c.pages--
-		}
-		if after != nil {
-			c.sums[counts(*after)]++
-			c.pages++
-		}
-	}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
+	j := New(func() *Terms { return c.terms },
+		func(_ crawl.Partition, before, after *frontier.Estimate, _ time.Time) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if before != nil {
+				c.sums[counts(*before)]--
+				c.pages--
+			}
+			if after != nil {
+				c.sums[counts(*after)]++
+				c.pages++
+			}
+		}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
 	j.Tell(func(r frontier.Revisit) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -101,7 +107,8 @@ func url(n int) urlnorm.URL {
 
 func (c *crawler) add(n int, again bool) {
 	c.t.Helper()
-	_, err := c.front.Add(c.t.Context(), []crawl.Routed{{Target: crawl.Target{URL: url(n), Depth: 1, Band: 1, Again: again}}})
+	_, err := c.front.Add(c.t.Context(),
+		[]crawl.Routed{{Target: crawl.Target{URL: url(n), Depth: 1, Band: 1, Again: again}}})
 	c.must(err)
 }
 
@@ -114,7 +121,8 @@ func (c *crawler) visit(o crawl.Outcome) crawl.Item {
 		c.t.Fatal("nothing is queued")
 	}
 	o.FetchedAt, o.Conditional = time.Now(), q.Items[0].ETag != ""
-	c.must(c.front.Complete(c.t.Context(), frontier.Completion{Lease: crawl.Lease{Epoch: 1, Host: "h.test", Item: q.Items[0]}, Outcome: o}))
+	c.must(c.front.Complete(c.t.Context(),
+		frontier.Completion{Lease: crawl.Lease{Epoch: 1, Host: "h.test", Item: q.Items[0]}, Outcome: o}))
 	return q.Items[0]
 }
 
@@ -159,11 +167,19 @@ func (c *crawler) record(n int) (crawl.Record, recrawl.Record) {
 }
 
 func content(digest byte) crawl.Outcome {
-	return crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "text/html; charset=utf-8", Digest: [20]byte{digest}, Text: uint64(digest) * 0x0101010101010101, ETag: fmt.Sprintf(`"%d"`, digest), Took: 30 * time.Millisecond}
+	return crawl.Outcome{
+		Kind:        crawl.Fetched,
+		Status:      200,
+		ContentType: "text/html; charset=utf-8",
+		Digest:      [20]byte{digest},
+		Text:        uint64(digest) * 0x0101010101010101,
+		ETag:        fmt.Sprintf(`"%d"`, digest),
+		Took:        30 * time.Millisecond,
+	}
 }
 
-// TestUnchangedKeepsText: a page that was sent again and not read has the fingerprint that it had, so that a later change of
-// its numbers alone is none, and another text is one.
+// TestUnchangedKeepsText: a page that was sent again and not read has the fingerprint that it had,
+// so that a later change of its numbers alone is none, and another text is one.
 func TestUnchangedKeepsText(t *testing.T) {
 	t.Parallel()
 	for _, visits := range []int{0, 1, 2, 5} {
@@ -179,7 +195,8 @@ func TestUnchangedKeepsText(t *testing.T) {
 				c.visit(again)
 			}
 			rec, r := c.record(1)
-			if r.Text != first.Text || rec.Digest != first.Digest || len(r.Past) != 1+visits || r.Past[0].Changed {
+			if r.Text != first.Text || rec.Digest != first.Digest || len(r.Past) != 1+visits ||
+				r.Past[0].Changed {
 				t.Errorf("%d visits: %+v", visits, r)
 			}
 			c.move()
@@ -198,9 +215,9 @@ func TestUnchangedKeepsText(t *testing.T) {
 	}
 }
 
-// TestToldOfRevisits: the end of each visit of a page that was due is told: whether it was answered, whether it found a
-// change, and for how long the copy was fresh before, which is less than planned when the visit is late. Other visits are
-// not told.
+// TestToldOfRevisits: the end of each visit of a page that was due is told: whether it was
+// answered, whether it found a change, and for how long the copy was fresh before, which is less
+// than planned when the visit is late. Other visits are not told.
 func TestToldOfRevisits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		terms := week()
@@ -281,7 +298,8 @@ func TestLife(t *testing.T) {
 			}
 		}
 		rec, r := c.record(1)
-		if len(r.Past) != 6 || r.Past[5].Status != 200 || r.Past[0].Status != 304 || r.Past[0].Changed || (r.Past[0].Before-intervals[4]).Abs() > hour {
+		if len(r.Past) != 6 || r.Past[5].Status != 200 || r.Past[0].Status != 304 || r.Past[0].Changed ||
+			(r.Past[0].Before-intervals[4]).Abs() > hour {
 			t.Errorf("history %+v", r.Past)
 		}
 		if rec.Digest != ([20]byte{1}) || time.Since(rec.VisitedAt) > time.Second {
@@ -294,9 +312,11 @@ func TestLife(t *testing.T) {
 		}
 		_, r = c.record(1)
 		if !r.Past[0].Changed || r.Belief.Mean() < 2*slow {
-			t.Errorf("believed to change each %.0f s, before each %.0f s: %+v", 1/r.Belief.Mean(), 1/slow, r.Past[0])
+			t.Errorf("believed to change each %.0f s, before each %.0f s: %+v", 1/r.Belief.Mean(), 1/slow,
+				r.Past[0])
 		}
-		if n := c.front.Totals(); n.Revisits != 11 || n.NotModified != 5 || n.Unchanged != 5 || n.Changed != 6 {
+		if n := c.front.Totals(); n.Revisits != 11 || n.NotModified != 5 || n.Unchanged != 5 ||
+			n.Changed != 6 {
 			t.Errorf("counters %+v", n)
 		}
 	})
@@ -363,7 +383,9 @@ func (c *crawler) compare(n int) {
 		sums[counts(estimateOf(&r, 0))]++
 	}
 	e := c.site()
-	if math.Abs(e.Pool.Pages-want.Pool.Pages) > 1e-6 || math.Abs(e.Pool.MeanLog-want.Pool.MeanLog) > 1e-6*math.Abs(want.Pool.MeanLog) || math.Abs(e.Wanted-want.Wanted) > 1e-6*want.Wanted {
+	if math.Abs(e.Pool.Pages-want.Pool.Pages) > 1e-6 ||
+		math.Abs(e.Pool.MeanLog-want.Pool.MeanLog) > 1e-6*math.Abs(want.Pool.MeanLog) ||
+		math.Abs(e.Wanted-want.Wanted) > 1e-6*want.Wanted {
 		c.t.Errorf("the site's sums are %+v, want %+v", e, want)
 	}
 	c.mu.Lock()
@@ -403,7 +425,8 @@ func TestGoneIsForgotten(t *testing.T) {
 			begun = time.Now()
 		}
 		rec, _ := c.record(1)
-		if rec.State != crawl.Failed || rec.Reason == "" || at[1] != 7*day || at[2] != 14*day || at[3] != 28*day {
+		if rec.State != crawl.Failed || rec.Reason == "" || at[1] != 7*day || at[2] != 14*day ||
+			at[3] != 28*day {
 			t.Errorf("%s %q, tried after %v", rec.State, rec.Reason, at)
 		}
 		if _, ok, _ := c.front.DueHead(0); ok {
@@ -422,25 +445,53 @@ func TestFirstVisits(t *testing.T) {
 		kind  recrawl.Kind
 		close time.Duration // until the next visit, about; 0: whatever it is worth
 	}{
-		"page":             {o: content(1), plan: true},
-		"404":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, plan: true, close: 7 * day},
-		"410":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 410}, plan: true, close: 28 * day},
-		"500":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 500}, plan: true},
-		"sitemap":          {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true, ContentType: "application/xml"}, plan: true, kind: recrawl.KindFeed},
-		"feed":             {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "application/rss+xml"}, plan: true, kind: recrawl.KindFeed},
-		"picture":          {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "image/png"}, plan: true, kind: recrawl.KindFile},
-		"without a scheme": {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, via: crawl.ViaGuess, plan: true, close: 7 * day},
-		"never answered":   {o: crawl.Outcome{Kind: crawl.URLFailed}},
-		"forbidden":        {o: crawl.Outcome{Kind: crawl.Refused}},
+		"page": {o: content(1), plan: true},
+		"404": {
+			o:     crawl.Outcome{Kind: crawl.Fetched, Status: 404},
+			plan:  true,
+			close: 7 * day,
+		},
+		"410": {
+			o:     crawl.Outcome{Kind: crawl.Fetched, Status: 410},
+			plan:  true,
+			close: 28 * day,
+		},
+		"500": {o: crawl.Outcome{Kind: crawl.Fetched, Status: 500}, plan: true},
+		"sitemap": {o: crawl.Outcome{
+			Kind:        crawl.Fetched,
+			Status:      200,
+			IsSitemap:   true,
+			ContentType: "application/xml",
+		}, plan: true, kind: recrawl.KindFeed},
+		"feed": {
+			o:    crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "application/rss+xml"},
+			plan: true,
+			kind: recrawl.KindFeed,
+		},
+		"picture": {
+			o:    crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "image/png"},
+			plan: true,
+			kind: recrawl.KindFile,
+		},
+		"without a scheme": {
+			o:     crawl.Outcome{Kind: crawl.Fetched, Status: 404},
+			via:   crawl.ViaGuess,
+			plan:  true,
+			close: 7 * day,
+		},
+		"never answered": {o: crawl.Outcome{Kind: crawl.URLFailed}},
+		"forbidden":      {o: crawl.Outcome{Kind: crawl.Refused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := start(t, week())
-				_, err := c.front.Add(t.Context(), []crawl.Routed{{Target: crawl.Target{URL: url(1), Via: tc.via}}})
+				_, err := c.front.Add(t.Context(),
+					[]crawl.Routed{{Target: crawl.Target{URL: url(1), Via: tc.via}}})
 				c.must(err)
 				c.visit(tc.o)
 				rec, r := c.record(1)
-				if _, ok, _ := c.front.DueHead(0); ok != tc.plan || (rec.Visits != "") != tc.plan || r.Kind != tc.kind {
+				if _, ok, _ := c.front.DueHead(0); ok != tc.plan || (rec.Visits != "") != tc.plan ||
+					r.Kind != tc.kind {
 					t.Errorf("planned %v: %+v, %+v", ok, rec, r)
 				}
 				if tc.close > 0 && (r.Interval-tc.close).Abs() > hour {
@@ -515,7 +566,10 @@ func TestOverlappingHost(t *testing.T) {
 			wait.Go(func() {
 				o := content(byte(i))
 				o.FetchedAt = time.Now()
-				if err := c.front.Complete(t.Context(), frontier.Completion{Lease: crawl.Lease{Epoch: 1, Host: "h.test", Item: it}, Outcome: o}); err != nil {
+				if err := c.front.Complete(t.Context(), frontier.Completion{
+					Lease:   crawl.Lease{Epoch: 1, Host: "h.test", Item: it},
+					Outcome: o,
+				}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -530,8 +584,8 @@ func TestOverlappingHost(t *testing.T) {
 	}
 }
 
-// TestSwitchedOnLater: pages that were done before are planned over the interval, learn from their second visit
-// on, and are spread.
+// TestSwitchedOnLater: pages that were done before are planned over the interval, learn from their
+// second visit on, and are spread.
 func TestSwitchedOnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		terms := week()
@@ -570,13 +624,16 @@ func TestSwitchedOnLater(t *testing.T) {
 			}
 		}
 		if known != 0 {
-			t.Errorf("%d pages have learnt from a visit of which it is not known how long ago the one before was", known)
+			t.Errorf(
+				"%d pages have learnt from a visit of which it is not known how long ago the one before was",
+				known)
 		}
 	})
 }
 
-// TestExcludedPagesAreParked: a page that is excluded leaves the plan, at its next visit or when all are
-// planned anew. It stays known with what was learnt of it, and comes back when it is admitted again.
+// TestExcludedPagesAreParked: a page that is excluded leaves the plan, at its next visit or when
+// all are planned anew. It stays known with what was learnt of it, and comes back when it is
+// admitted again.
 func TestExcludedPagesAreParked(t *testing.T) {
 	for _, how := range []string{"at its visit", "planned anew"} {
 		t.Run(how, func(t *testing.T) {
@@ -600,7 +657,11 @@ func TestExcludedPagesAreParked(t *testing.T) {
 				if how == "at its visit" {
 					for range n {
 						c.move()
-						c.visit(crawl.Outcome{Kind: crawl.Refused, Skip: crawl.SkipOutOfScope, Reason: "by the scope as it was changed"})
+						c.visit(crawl.Outcome{
+							Kind:   crawl.Refused,
+							Skip:   crawl.SkipOutOfScope,
+							Reason: "by the scope as it was changed",
+						})
 					}
 				} else {
 					ds, err := c.front.Due(0, time.Now().Add(1000*day), 2*n)
@@ -612,7 +673,8 @@ func TestExcludedPagesAreParked(t *testing.T) {
 				c.compare(0)
 				for i := range n {
 					rec, r := c.record(i)
-					if rec.State != crawl.Done || rec.Status != 200 || !rec.CheckAt.IsZero() || rec.VisitedAt.IsZero() {
+					if rec.State != crawl.Done || rec.Status != 200 || !rec.CheckAt.IsZero() ||
+						rec.VisitedAt.IsZero() {
 						t.Errorf("page %d: %+v", i, rec)
 					}
 					if len(r.Past) != len(before[i].Past) || r.Belief != before[i].Belief {
@@ -623,7 +685,8 @@ func TestExcludedPagesAreParked(t *testing.T) {
 					t.Helper()
 					pages, _, done, err := c.front.Unplanned(0, "", 2*n)
 					c.must(err)
-					if k, err := c.front.PlanFirst(t.Context(), pages); len(pages) != n || k != want || !done || err != nil {
+					if k, err := c.front.PlanFirst(t.Context(), pages); len(pages) != n || k != want || !done ||
+						err != nil {
 						t.Fatal(len(pages), k, done, err)
 					}
 				}
@@ -643,8 +706,9 @@ func TestExcludedPagesAreParked(t *testing.T) {
 	}
 }
 
-// TestSettingsChangeBeforeTheFirstKnownVisit: pages that were done before, and are planned anew before they are visited again,
-// stay spread over the interval, and are visited at the end of it at the latest.
+// TestSettingsChangeBeforeTheFirstKnownVisit: pages that were done before, and are planned anew
+// before they are visited again, stay spread over the interval, and are visited at the end of it at
+// the latest.
 func TestSettingsChangeBeforeTheFirstKnownVisit(t *testing.T) {
 	for _, mode := range []recrawl.Mode{recrawl.Fixed, recrawl.Adaptive} {
 		synctest.Test(t, func(t *testing.T) {
@@ -662,7 +726,8 @@ func TestSettingsChangeBeforeTheFirstKnownVisit(t *testing.T) {
 			_, err = c.front.PlanFirst(t.Context(), pages)
 			c.must(err)
 			next := week()
-			next.Rules.Mode, next.Rules.Interval, next.Usual = mode, 10*day, hour // far from the usual interval: there would be checks
+			// far from the usual interval: there would be checks
+			next.Rules.Mode, next.Rules.Interval, next.Usual = mode, 10*day, hour
 			c.terms = next
 			ds, _, _, err := c.front.Planned(0, "", 2*n)
 			c.must(err)
@@ -725,21 +790,36 @@ func TestEvidence(t *testing.T) {
 		conditional       bool
 		dates, validators recrawl.Claims
 	}{
-		"a date that moved with the page":   {dated(1, monday), dated(9, tuesday), false, recrawl.Claims{Hits: 1}, recrawl.Claims{Hits: 1}},
-		"a date that moved alone":           {dated(1, monday), dated(1, tuesday), false, recrawl.Claims{Alarms: 1}, recrawl.Claims{Quiet: 1}},
-		"a date that stayed":                {dated(1, monday), dated(9, monday), false, recrawl.Claims{Misses: 1}, recrawl.Claims{Hits: 1}},
-		"not modified proves nothing":       {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 304}, true, recrawl.Claims{}, recrawl.Claims{}},
-		"a validator that never moves":      {content(1), lies, false, recrawl.Claims{}, recrawl.Claims{Misses: 1}},
-		"validators were sent, so no audit": {content(1), content(9), true, recrawl.Claims{}, recrawl.Claims{}},
-		"an error says nothing":             {dated(1, monday), crawl.Outcome{Kind: crawl.Fetched, Status: 500, LastMod: tuesday}, false, recrawl.Claims{}, recrawl.Claims{}},
+		"a date that moved with the page": {dated(1, monday), dated(9, tuesday), false,
+			recrawl.Claims{Hits: 1}, recrawl.Claims{Hits: 1}},
+		"a date that moved alone": {dated(1, monday), dated(1, tuesday), false,
+			recrawl.Claims{Alarms: 1}, recrawl.Claims{Quiet: 1}},
+		"a date that stayed": {dated(1, monday), dated(9, monday), false,
+			recrawl.Claims{Misses: 1}, recrawl.Claims{Hits: 1}},
+		"not modified proves nothing": {dated(1, monday),
+			crawl.Outcome{Kind: crawl.Fetched, Status: 304}, true, recrawl.Claims{}, recrawl.Claims{}},
+		"a validator that never moves": {content(1), lies, false, recrawl.Claims{},
+			recrawl.Claims{Misses: 1}},
+		"validators were sent, so no audit": {content(1), content(9), true, recrawl.Claims{},
+			recrawl.Claims{}},
+		"an error says nothing": {dated(1, monday),
+			crawl.Outcome{Kind: crawl.Fetched, Status: 500, LastMod: tuesday}, false, recrawl.Claims{},
+			recrawl.Claims{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(realWeek, nil, nil)
 			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 			p := j.Visited(&frontier.Page{Record: &rec}, &tc.first)
-			rec = crawl.Record{Item: crawl.Item{URL: url(1), ETag: tc.first.ETag, LastModified: tc.first.LastMod}, State: crawl.Queued, Status: 200, Digest: tc.first.Digest, Visits: p.Visits}
+			rec = crawl.Record{
+				Item:   crawl.Item{URL: url(1), ETag: tc.first.ETag, LastModified: tc.first.LastMod},
+				State:  crawl.Queued,
+				Status: 200,
+				Digest: tc.first.Digest,
+				Visits: p.Visits,
+			}
 			tc.second.Conditional = tc.conditional
-			p = j.Visited(&frontier.Page{Record: &rec, Counted: true, Site: p.Site, Elapsed: realDay}, &tc.second)
+			p = j.Visited(&frontier.Page{Record: &rec, Counted: true, Site: p.Site, Elapsed: realDay},
+				&tc.second)
 			s, err := recrawl.DecodeSite(p.Site)
 			if err != nil || s.Dates != tc.dates || s.Validators != tc.validators {
 				t.Errorf("dates %+v, validators %+v, %v", s.Dates, s.Validators, err)
@@ -751,19 +831,25 @@ func TestEvidence(t *testing.T) {
 // TestRedirect: a redirect has changed when its target has, whatever its payload.
 func TestRedirect(t *testing.T) {
 	to := func(n int, payload byte) *crawl.Outcome {
-		return &crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{payload}, Targets: []crawl.Target{{URL: url(n), Via: crawl.ViaRedirect}}}
+		return &crawl.Outcome{
+			Kind:    crawl.Fetched,
+			Status:  301,
+			Digest:  [20]byte{payload},
+			Targets: []crawl.Target{{URL: url(n), Via: crawl.ViaRedirect}},
+		}
 	}
 	page := content(1)
 	for name, tc := range map[string]struct {
 		first, second *crawl.Outcome
 		want          recrawl.Verdict
 	}{
-		"the same target":    {to(2, 1), to(2, 1), recrawl.Unchanged},
-		"another payload":    {to(2, 1), to(2, 9), recrawl.Unchanged},
-		"another target":     {to(2, 1), to(3, 1), recrawl.Changed},
-		"a page became one":  {&page, to(3, 1), recrawl.Changed},
-		"it became a page":   {to(3, 1), &page, recrawl.Changed},
-		"target is not told": {to(3, 1), &crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{1}}, recrawl.Unchanged},
+		"the same target":   {to(2, 1), to(2, 1), recrawl.Unchanged},
+		"another payload":   {to(2, 1), to(2, 9), recrawl.Unchanged},
+		"another target":    {to(2, 1), to(3, 1), recrawl.Changed},
+		"a page became one": {&page, to(3, 1), recrawl.Changed},
+		"it became a page":  {to(3, 1), &page, recrawl.Changed},
+		"target is not told": {to(3, 1),
+			&crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{1}}, recrawl.Unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := New(realWeek, nil, nil)
@@ -772,8 +858,19 @@ func TestRedirect(t *testing.T) {
 			}
 			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 			p := j.Visited(&frontier.Page{Record: &rec}, tc.first)
-			rec = crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued, Status: tc.first.Status, Digest: tc.first.Digest, Visits: p.Visits}
-			if p = j.Visited(&frontier.Page{Record: &rec, Counted: true, Site: p.Site, Elapsed: realDay}, tc.second); p.Verdict != tc.want {
+			rec = crawl.Record{
+				Item:   crawl.Item{URL: url(1)},
+				State:  crawl.Queued,
+				Status: tc.first.Status,
+				Digest: tc.first.Digest,
+				Visits: p.Visits,
+			}
+			if p = j.Visited(&frontier.Page{
+				Record:  &rec,
+				Counted: true,
+				Site:    p.Site,
+				Elapsed: realDay,
+			}, tc.second); p.Verdict != tc.want {
 				t.Errorf("it is %v", p.Verdict)
 			}
 		})
@@ -789,9 +886,24 @@ func TestTrustedDate(t *testing.T) {
 	o := content(9)
 	o.FetchedAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	o.LastMod = "Thu, 19 Nov 2026 00:00:00 GMT"
-	r := recrawl.Record{Weight: 1, Interval: 9 * realDay, Text: 1, Belief: estimate.Gamma{Shape: 1, Rate: 1e6}}
-	rec := crawl.Record{Item: crawl.Item{URL: url(1), LastModified: "Sun, 01 Nov 2026 00:00:00 GMT"}, Status: 200, Digest: [20]byte{1}, Visits: string(r.Append(nil))}
-	p := New(realWeek, nil, nil).Visited(&frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: 10 * realDay}, &o)
+	r := recrawl.Record{
+		Weight:   1,
+		Interval: 9 * realDay,
+		Text:     1,
+		Belief:   estimate.Gamma{Shape: 1, Rate: 1e6},
+	}
+	rec := crawl.Record{
+		Item:   crawl.Item{URL: url(1), LastModified: "Sun, 01 Nov 2026 00:00:00 GMT"},
+		Status: 200,
+		Digest: [20]byte{1},
+		Visits: string(r.Append(nil)),
+	}
+	p := New(realWeek, nil, nil).Visited(&frontier.Page{
+		Record:  &rec,
+		Counted: true,
+		Site:    string(site.Append(nil)),
+		Elapsed: 10 * realDay,
+	}, &o)
 	got, _, err := recrawl.Decode([]byte(p.Visits))
 	if err != nil || got.Stats.Dated != 1 || math.Abs(got.Stats.Quiet-realDay.Seconds()) > 60 {
 		t.Errorf("%+v, %v", got.Stats, err)
@@ -805,9 +917,22 @@ func TestClaims(t *testing.T) {
 		site.Sitemap = site.Sitemap.Check(i%2 == 0, i%2 == 0)
 	}
 	fetched := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	r := recrawl.Record{Weight: 1, Interval: 30 * realDay, Belief: estimate.UnpackGamma([4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))}
-	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, Digest: [20]byte{1}, FetchedAt: fetched, Visits: string(r.Append(nil))}
-	page := frontier.Page{Record: &rec, Counted: true, Site: string(site.Append(nil)), Elapsed: realDay}
+	r := recrawl.Record{Weight: 1, Interval: 30 * realDay, Belief: estimate.UnpackGamma(
+		[4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))}
+	rec := crawl.Record{
+		Item:      crawl.Item{URL: url(1)},
+		State:     crawl.Done,
+		Status:    200,
+		Digest:    [20]byte{1},
+		FetchedAt: fetched,
+		Visits:    string(r.Append(nil)),
+	}
+	page := frontier.Page{
+		Record:  &rec,
+		Counted: true,
+		Site:    string(site.Append(nil)),
+		Elapsed: realDay,
+	}
 	j := New(realWeek, nil, nil)
 	if p, ok := j.Claimed(&page, fetched.Add(-time.Hour)); !ok || p.Wait < 10*realDay {
 		t.Errorf("an old date: %v, %v", p.Wait, ok)
@@ -833,15 +958,17 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestListedAsUnchanged: a page that a proved site lists with an old date waits longer, and the plan is written again only when the
-// silence has grown. Its next visit shows whether the site was right.
+// TestListedAsUnchanged: a page that a proved site lists with an old date waits longer, and the
+// plan is written again only when the silence has grown. Its next visit shows whether the site was
+// right.
 func TestListedAsUnchanged(t *testing.T) {
 	var proved recrawl.Site
 	for i := range 60 {
 		proved.Sitemap = proved.Sitemap.Check(i%2 == 0, i%2 == 0)
 	}
 	fetched := time.Date(2026, 11, 10, 15, 0, 0, 0, time.UTC)
-	belief := estimate.UnpackGamma([4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))
+	belief := estimate.UnpackGamma(
+		[4]byte(estimate.Gamma{Shape: 3, Rate: 3 * 30 * realDay.Seconds()}.Append(nil)))
 	for name, c := range map[string]struct {
 		site    recrawl.Site
 		date    time.Time
@@ -850,21 +977,43 @@ func TestListedAsUnchanged(t *testing.T) {
 		told    bool
 		silent  time.Duration
 	}{
-		"an old date":               {proved, fetched.Add(-time.Hour), recrawl.Record{}, 8 * realDay, true, 8 * realDay},
-		"a day":                     {proved, fetched.Truncate(realDay), recrawl.Record{Listed: true}, 8 * realDay, false, 0},
-		"the day before":            {proved, fetched.Truncate(realDay).Add(-realDay), recrawl.Record{Listed: true}, 8 * realDay, false, 0},
-		"two days before":           {proved, fetched.Truncate(realDay).Add(-2 * realDay), recrawl.Record{Listed: true}, 8 * realDay, true, 8 * realDay},
-		"soon after the visit":      {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true}, time.Hour, false, 0},
-		"soon after the last time":  {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, false, 0},
-		"a page that is gone":       {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Misses: 1}, 8 * realDay, false, 0},
-		"a change was claimed":      {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true, Moved: true}, 8 * realDay, false, 0},
-		"a change is claimed after": {proved, fetched.Add(time.Hour), recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, true, 0},
-		"a site without proof":      {recrawl.Site{}, fetched.Add(-time.Hour), recrawl.Record{Listed: true}, 8 * realDay, true, 8 * realDay},
+		"an old date": {proved, fetched.Add(-time.Hour), recrawl.Record{}, 8 * realDay,
+			true, 8 * realDay},
+		"a day": {proved, fetched.Truncate(realDay), recrawl.Record{Listed: true},
+			8 * realDay, false, 0},
+		"the day before": {proved, fetched.Truncate(realDay).Add(-realDay),
+			recrawl.Record{Listed: true}, 8 * realDay, false, 0},
+		"two days before": {proved, fetched.Truncate(realDay).Add(-2 * realDay),
+			recrawl.Record{Listed: true}, 8 * realDay, true, 8 * realDay},
+		"soon after the visit": {proved, fetched.Add(-time.Hour), recrawl.Record{Listed: true},
+			time.Hour, false, 0},
+		"soon after the last time": {proved, fetched.Add(-time.Hour),
+			recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, false, 0},
+		"a page that is gone": {proved, fetched.Add(-time.Hour),
+			recrawl.Record{Listed: true, Misses: 1}, 8 * realDay, false, 0},
+		"a change was claimed": {proved, fetched.Add(-time.Hour),
+			recrawl.Record{Listed: true, Moved: true}, 8 * realDay, false, 0},
+		"a change is claimed after": {proved, fetched.Add(time.Hour),
+			recrawl.Record{Listed: true, Silent: 7 * realDay}, 8 * realDay, true, 0},
+		"a site without proof": {recrawl.Site{}, fetched.Add(-time.Hour), recrawl.Record{Listed: true},
+			8 * realDay, true, 8 * realDay},
 	} {
 		r := c.before
 		r.Weight, r.Interval, r.Belief = 1, 20*realDay, belief
-		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Status: 200, Digest: [20]byte{1}, FetchedAt: fetched, Visits: string(r.AppendAll(nil))}
-		page := frontier.Page{Record: &rec, Counted: true, Site: string(c.site.Append(nil)), Elapsed: c.elapsed}
+		rec := crawl.Record{
+			Item:      crawl.Item{URL: url(1)},
+			State:     crawl.Done,
+			Status:    200,
+			Digest:    [20]byte{1},
+			FetchedAt: fetched,
+			Visits:    string(r.AppendAll(nil)),
+		}
+		page := frontier.Page{
+			Record:  &rec,
+			Counted: true,
+			Site:    string(c.site.Append(nil)),
+			Elapsed: c.elapsed,
+		}
 		j := New(realWeek, nil, nil)
 		p, told := j.Claimed(&page, c.date)
 		if told != c.told {
@@ -881,8 +1030,10 @@ func TestListedAsUnchanged(t *testing.T) {
 		plain.Sitemap = recrawl.Claims{}
 		page.Site = string(plain.Append(nil))
 		without, err := recrawl.DecodeAll([]byte(j.Planned(&page).Visits))
-		if longer := got.Interval > without.Interval; err != nil || longer != (c.silent > 0 && c.site.Sitemap.Proved()) {
-			t.Errorf("%s: the interval is %v, %v without the site's word", name, got.Interval, without.Interval)
+		if longer := got.Interval > without.Interval; err != nil ||
+			longer != (c.silent > 0 && c.site.Sitemap.Proved()) {
+			t.Errorf("%s: the interval is %v, %v without the site's word", name, got.Interval,
+				without.Interval)
 		}
 		// The visit finds a change: a silence that covers most of the time before it was a lie.
 		rec.Visits, page.Site, page.Elapsed = p.Visits, p.Site, c.elapsed+realDay
@@ -894,8 +1045,8 @@ func TestListedAsUnchanged(t *testing.T) {
 	}
 }
 
-// TestAheadOfTheHost: a page is due earlier than its interval says by the answer's duration and the wait for its host, as far
-// as the shortest interval allows, and with fixed intervals not at all.
+// TestAheadOfTheHost: a page is due earlier than its interval says by the answer's duration and the
+// wait for its host, as far as the shortest interval allows, and with fixed intervals not at all.
 func TestAheadOfTheHost(t *testing.T) {
 	host := crawl.HostState{Latency: 2 * time.Second}
 	for name, c := range map[string]struct {
@@ -917,11 +1068,17 @@ func TestAheadOfTheHost(t *testing.T) {
 			}
 			terms.Rules.Mode, terms.Rules.Bounds.Min, terms.Usual = c.mode, c.min, 0
 			r := recrawl.Record{Weight: 1, Interval: realDay, Text: 1}
-			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Status: 200, Digest: [20]byte{1}, Visits: string(r.Append(nil))}
+			rec := crawl.Record{
+				Item:   crawl.Item{URL: url(1)},
+				Status: 200,
+				Digest: [20]byte{1},
+				Visits: string(r.Append(nil)),
+			}
 			site := recrawl.Site{Wanted: c.wanted}
 			o := content(1)
 			o.Took = 2 * time.Second
-			p := New(func() *Terms { return terms }, nil, nil).Visited(&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
+			p := New(func() *Terms { return terms }, nil, nil).Visited(
+				&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
 			got, _, err := recrawl.Decode([]byte(p.Visits))
 			if err != nil {
 				t.Fatal(err)
@@ -953,7 +1110,8 @@ func TestHostThatIsTooSlow(t *testing.T) {
 			c.visit(crawl.Outcome{Kind: crawl.Fetched, Status: 304})
 		}
 		if s := c.site(); s.Wanted > 2.0/10 || s.Factor < 1.1 {
-			t.Errorf("the pages want %v visits a second, of %v, at %v times the price", s.Wanted, 1.0/10, s.Factor)
+			t.Errorf("the pages want %v visits a second, of %v, at %v times the price", s.Wanted, 1.0/10,
+				s.Factor)
 		}
 	})
 }
@@ -965,8 +1123,20 @@ func FuzzJudge(f *testing.F) {
 	f.Add(string(r.Append(nil)), string(s.Append(nil)), 200, int64(day), true, uint8(0))
 	f.Add("", "", 404, int64(-1), false, uint8(3))
 	f.Add("x", "y", 999, int64(math.MaxInt64), true, uint8(1))
-	f.Fuzz(func(t *testing.T, visits, site string, status int, elapsed int64, counted bool, kind uint8) {
-		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Done, Visits: visits, Status: status}
+	f.Fuzz(func(
+		t *testing.T,
+		visits, site string,
+		status int,
+		elapsed int64,
+		counted bool,
+		kind uint8,
+	) {
+		rec := crawl.Record{
+			Item:   crawl.Item{URL: url(1)},
+			State:  crawl.Done,
+			Visits: visits,
+			Status: status,
+		}
 		page := frontier.Page{Record: &rec, Site: site, Counted: counted, Elapsed: time.Duration(elapsed)}
 		o := crawl.Outcome{Kind: crawl.Kind(kind % 8), Status: status}
 		for _, terms := range []*Terms{week(), {}} {
@@ -999,13 +1169,14 @@ func BenchmarkVisited(b *testing.B) {
 	}
 }
 
-// TestWeights: an important page is visited again sooner; what is not known of a page does not change what was known, and without
-// weights all are alike.
+// TestWeights: an important page is visited again sooner; what is not known of a page does not
+// change what was known, and without weights all are alike.
 func TestWeights(t *testing.T) {
 	visit := func(terms *Terms, weight float64, before string) recrawl.Record {
 		o := content(3)
 		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Visits: before}
-		p := New(func() *Terms { return terms }, nil, nil).Visited(&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
+		p := New(func() *Terms { return terms }, nil, nil).Visited(
+			&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
 		got, _, err := recrawl.Decode([]byte(p.Visits))
 		if err != nil {
 			t.Fatal(err)

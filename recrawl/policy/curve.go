@@ -22,8 +22,9 @@ type Curve struct {
 	Visits, Gain [Prices]float64
 }
 
-// Curve computes what the pages want. ease is the share of b.Worth that acts (Curve.Ease); at the lowest price, which
-// is next to nothing, all of it does, so that the curve says what pages with a reason want alone.
+// Curve computes what the pages want. ease is the share of b.Worth that acts (Curve.Ease); at the
+// lowest price, which is next to nothing, all of it does, so that the curve says what pages with a
+// reason want alone.
 func (d *Demand) Curve(b Bounds, ease, capacity float64) Curve {
 	c := Curve{Capacity: capacity}
 	for i := range d.cells {
@@ -40,13 +41,14 @@ func (d *Demand) Curve(b Bounds, ease, capacity float64) Curve {
 	return c
 }
 
-// leastEase is the share of Bounds.Worth that always acts: so much costs no freshness, and pages that never change get few
-// visits by it also where others want more than there are.
+// leastEase is the share of Bounds.Worth that always acts: so much costs no freshness, and pages
+// that never change get few visits by it also where others want more than there are.
 const leastEase = 0.3
 
-// Ease is the share of Bounds.Worth that acts, leastEase to 1. When the pages that have a reason alone want twice as many
-// visits as there are, Worth would save none, and only move visits from pages that change slowly to those that change
-// too fast: there most is left to the price. When they want no more than there are, all of it acts.
+// Ease is the share of Bounds.Worth that acts, leastEase to 1. When the pages that have a reason
+// alone want twice as many visits as there are, Worth would save none, and only move visits from
+// pages that change slowly to those that change too fast: there most is left to the price. When
+// they want no more than there are, all of it acts.
 func (c *Curve) Ease() float64 {
 	if !(c.Visits[0] > 0) {
 		return 1
@@ -101,7 +103,8 @@ const CurveBytes = 1 + 2*(2+2*Prices)
 const curveVersion = 1
 
 // errCurve says that bytes are no curve.
-var errCurve = errors.New("recrawl: not a summary of revisits: this node and its sender differ in their version")
+var errCurve = errors.New(
+	"recrawl: not a summary of revisits: this node and its sender differ in their version")
 
 // Numbers of a curve are written as 16 bits each, by their logarithm: 0 for zero, then from 1e-12
 // in steps of 1/600 of a factor of e, up to 1e35.

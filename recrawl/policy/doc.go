@@ -38,10 +38,10 @@
 // shorter than the time after which the page has changed with this probability, by its belief. A
 // page that never changes is believed less with each visit, so its intervals grow up to the longest
 // one. Where visits are scarce, because pages that have a reason alone want more than there are,
-// Worth would save no visit: it would move visits from pages that change slowly, whose copies become
-// older by it, to pages that change so fast that a visit brings little. There only a part of it acts
-// (Curve.Ease). Measured at one visit a change, the gain over equal intervals is 0.92 without Worth, and 0.73
-// with all of it.
+// Worth would save no visit: it would move visits from pages that change slowly, whose copies
+// become older by it, to pages that change so fast that a visit brings little. There only a part of
+// it acts (Curve.Ease). Measured at one visit a change, the gain over equal intervals is 0.92
+// without Worth, and 0.73 with all of it.
 //
 // # A host's own limit
 //

@@ -7,8 +7,8 @@ import (
 
 // HostFactor is the next factor of a host's price: factor was the last one, wanted are the
 // visits a second that its pages have planned, allowed those that its delay leaves. An interval is
-// about proportional to the root of the price, so the quotient's square would be right at once if all
-// pages were planned anew; each step is bounded, because they are planned one by one.
+// about proportional to the root of the price, so the quotient's square would be right at once if
+// all pages were planned anew; each step is bounded, because they are planned one by one.
 func HostFactor(factor, wanted, allowed float64) float64 {
 	const (
 		step = 1.1
@@ -28,11 +28,12 @@ func HostFactor(factor, wanted, allowed float64) float64 {
 	return min(max(f, 1), most)
 }
 
-// busiest is the share of its time that a host may be visited: at twice that distance from one a page waits half as long.
+// busiest is the share of its time that a host may be visited: at twice that distance from one a
+// page waits half as long.
 const busiest = 0.8
 
-// HostAllows is how many visits a second a host allows when each keeps it from the next one for so long: not all that
-// fit, since its pages would wait ever longer for their turn.
+// HostAllows is how many visits a second a host allows when each keeps it from the next one for so
+// long: not all that fit, since its pages would wait ever longer for their turn.
 func HostAllows(turn time.Duration) float64 {
 	const boundless = 1e6
 	if turn <= 0 {
@@ -41,9 +42,9 @@ func HostAllows(turn time.Duration) float64 {
 	return min(busiest/turn.Seconds(), boundless)
 }
 
-// HostWait is how long a page that is due waits on average for its host, of which wanted visits a second are planned, each
-// of which keeps it from the next one for so long. Due times are as good as random, so it is the wait of a queue with one
-// server, random arrivals and equal services.
+// HostWait is how long a page that is due waits on average for its host, of which wanted visits a
+// second are planned, each of which keeps it from the next one for so long. Due times are as good
+// as random, so it is the wait of a queue with one server, random arrivals and equal services.
 func HostWait(wanted float64, turn time.Duration) time.Duration {
 	busy := min(max(wanted*turn.Seconds(), 0), busiest)
 	if !(busy > 0) { // also when it is no number

@@ -8,8 +8,8 @@ import (
 )
 
 // Bounds are the shortest and the longest interval (--recrawl-min, --recrawl-max), and the
-// probability of a change that a visit needs (--recrawl-worth as it acts), from 0 to below 1. Max is the
-// strongest: a page is visited then at the latest, whatever it is worth.
+// probability of a change that a visit needs (--recrawl-worth as it acts), from 0 to below 1. Max
+// is the strongest: a page is visited then at the latest, whatever it is worth.
 type Bounds struct {
 	Min, Max time.Duration
 	Worth    float64
@@ -40,9 +40,9 @@ func Plan(g estimate.Gamma, weight, price float64, b Bounds) time.Duration {
 }
 
 // Check is when a page that waits is looked at again, before its next visit if that is far: the
-// price falls when nodes join, and a site's other pages teach something about it. elapsed is the time
-// since its last visit, interval that of Plan, usual the mean interval of the pages. Each check is
-// twice as far from the visit as the one before, so there are few.
+// price falls when nodes join, and a site's other pages teach something about it. elapsed is the
+// time since its last visit, interval that of Plan, usual the mean interval of the pages. Each
+// check is twice as far from the visit as the one before, so there are few.
 func Check(elapsed, interval, usual time.Duration) time.Duration {
 	next := 2 * max(elapsed, usual)
 	if next <= 0 || next > interval/2 {
@@ -52,8 +52,9 @@ func Check(elapsed, interval, usual time.Duration) time.Duration {
 }
 
 // Effective is the time after which a page would have changed with probability stale: what a
-// claim of change is worth as time since the visit (Worth, Plan), and what --recrawl-worth asks for.
-// It solves 1 - (Rate/(Rate+t))^Shape = stale, the expectation of 1 - exp(-rt) under the belief.
+// claim of change is worth as time since the visit (Worth, Plan), and what --recrawl-worth asks
+// for. It solves 1 - (Rate/(Rate+t))^Shape = stale, the expectation of 1 - exp(-rt) under the
+// belief.
 func Effective(g estimate.Gamma, stale float64) float64 {
 	g = g.Valid()
 	const sure = 1 - 1e-6

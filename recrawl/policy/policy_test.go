@@ -18,8 +18,8 @@ const day = 86400.0
 var bounds = Bounds{Min: time.Minute, Max: 90 * 24 * time.Hour}
 
 // TestFivePages is the example of Cho and Garcia-Molina ("Synchronizing a database to improve
-// freshness", SIGMOD 2000, table 2): five pages that change 1 to 5 times a day, five visits a day. The
-// page that changes most often is visited least often, and not at all.
+// freshness", SIGMOD 2000, table 2): five pages that change 1 to 5 times a day, five visits a day.
+// The page that changes most often is visited least often, and not at all.
 func TestFivePages(t *testing.T) {
 	want := []float64{1.15, 1.36, 1.35, 1.14, 0}
 	var low, high = 1.0, day
@@ -48,7 +48,8 @@ func TestFivePages(t *testing.T) {
 
 // TestWorthIsTheExpectation compares with a sum over a fine grid of rates.
 func TestWorthIsTheExpectation(t *testing.T) {
-	for _, g := range []estimate.Gamma{{Shape: 0.5, Rate: day}, {Shape: 1, Rate: day}, {Shape: 3, Rate: 7 * day}} {
+	for _, g := range []estimate.Gamma{{Shape: 0.5, Rate: day}, {Shape: 1, Rate: day},
+		{Shape: 3, Rate: 7 * day}} {
 		for _, seconds := range []float64{10, 3600, day, 30 * day} {
 			var sum, worth, fresh float64
 			for l := -60.0; l < 5; l += 1e-3 {
@@ -78,7 +79,10 @@ func TestWorthIsTheExpectation(t *testing.T) {
 func TestProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
-		g := estimate.Gamma{Shape: math.Exp(r.Float64()*14 - 3), Rate: math.Exp(r.Float64()*34 - 6)}.Valid()
+		g := estimate.Gamma{
+			Shape: math.Exp(r.Float64()*14 - 3),
+			Rate:  math.Exp(r.Float64()*34 - 6),
+		}.Valid()
 		price := math.Exp(r.Float64()*30 - 7)
 		i := Interval(g, price)
 		if math.IsNaN(i) || i < 0 {
@@ -92,18 +96,21 @@ func TestProperties(t *testing.T) {
 		if more := Interval(g, price*1.5); more < i*0.999 {
 			t.Fatalf("%+v: interval %g s at %g s, %g s when it costs half as much again", g, i, price, more)
 		}
-		if p, q := Plan(g, 0.2, price, bounds), Plan(g, 0.9, price, bounds); p < bounds.Min || p > bounds.Max || q > p+p/1000 {
+		if p, q := Plan(g, 0.2, price, bounds), Plan(g, 0.9, price, bounds); p < bounds.Min ||
+			p > bounds.Max || q > p+p/1000 {
 			t.Fatalf("%+v at %g s: planned after %v, with more weight after %v", g, price, p, q)
 		}
 		if f := Freshness(g, i); !(f >= 0 && f <= 1) {
 			t.Fatalf("%+v each %g s: freshness %g", g, i, f)
 		}
 		stale := r.Float64()
-		if e := Effective(g, stale); stale > 1e-6 && stale < 0.999 && e < 1e11 && math.Abs(1-g.Unchanged(e)-stale) > 1e-3 {
+		if e := Effective(g, stale); stale > 1e-6 && stale < 0.999 && e < 1e11 &&
+			math.Abs(1-g.Unchanged(e)-stale) > 1e-3 {
 			t.Fatalf("%+v: %g s count for a probability of %g, which has %g", g, e, stale, 1-g.Unchanged(e))
 		}
 	}
-	for _, g := range []estimate.Gamma{{}, {Shape: math.NaN(), Rate: math.NaN()}, {Shape: math.Inf(1), Rate: 1}, {Shape: -1, Rate: -1}} {
+	for _, g := range []estimate.Gamma{{}, {Shape: math.NaN(), Rate: math.NaN()},
+		{Shape: math.Inf(1), Rate: 1}, {Shape: -1, Rate: -1}} {
 		for _, price := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 			if p := Plan(g, math.NaN(), price, bounds); p < bounds.Min || p > bounds.Max {
 				t.Errorf("%+v at %g: planned after %v", g, price, p)
@@ -119,7 +126,8 @@ func TestCheck(t *testing.T) {
 		elapsed = Check(elapsed, interval, usual)
 		at = append(at, elapsed)
 	}
-	want := []time.Duration{2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour, 32 * time.Hour, interval}
+	want := []time.Duration{2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour,
+		32 * time.Hour, interval}
 	if len(at) != len(want) || at[3] != want[3] || at[5] != want[5] {
 		t.Errorf("a page with an interval of %v is looked at after %v, want %v", interval, at, want)
 	}
@@ -157,10 +165,12 @@ func TestPrice(t *testing.T) {
 			weight += weights[i]
 		}
 		if math.Abs(wanted/capacity-1) > 0.05 {
-			t.Errorf("for %g visits a second, the pages want %.4g at the price of %.4g s", capacity, wanted, price)
+			t.Errorf("for %g visits a second, the pages want %.4g at the price of %.4g s", capacity, wanted,
+				price)
 		}
 		if share, ok := c.Expected(price); !ok || math.Abs(share-gain/weight) > 0.01 {
-			t.Errorf("for %g visits a second, %.4f are expected to be fresh, want %.4f", capacity, share, gain/weight)
+			t.Errorf("for %g visits a second, %.4f are expected to be fresh, want %.4f", capacity, share,
+				gain/weight)
 		}
 	}
 	for i, g := range gs {
@@ -211,7 +221,8 @@ func TestPriceAfterDeath(t *testing.T) {
 	d := pagesOf[0]
 	d.Plus(&pagesOf[1])
 	c := d.Curve(bounds, 1, 0.2+0.4)
-	if want := c.Price(); prices[0] != prices[1] || prices[1] != prices[2] || math.Abs(prices[0]/want-1) > 0.01 {
+	if want := c.Price(); prices[0] != prices[1] || prices[1] != prices[2] ||
+		math.Abs(prices[0]/want-1) > 0.01 {
 		t.Errorf("the members compute %v, the price of their pages is %v", prices, want)
 	}
 	// The pages of the one that died are with the others after a take-over, its capacity is not.
@@ -226,7 +237,8 @@ func TestPriceAfterDeath(t *testing.T) {
 func TestNoCapacity(t *testing.T) {
 	var d Demand
 	d.Add(estimate.Known(1/day), 1)
-	for _, c := range []struct{ capacity, want float64 }{{0, math.Exp2(Prices - 1 + leastPrice)}, {1e9, math.Exp2(leastPrice)}} {
+	for _, c := range []struct{ capacity, want float64 }{{0, math.Exp2(Prices - 1 + leastPrice)},
+		{1e9, math.Exp2(leastPrice)}} {
 		curve := d.Curve(bounds, 1, c.capacity)
 		if got := curve.Price(); got != c.want {
 			t.Errorf("with %g visits a second the price is %g, want %g", c.capacity, got, c.want)
@@ -253,7 +265,8 @@ func TestHostFactor(t *testing.T) {
 		factor = HostFactor(factor, wanted(factor), allowed)
 	}
 	if w := wanted(factor); math.Abs(w/allowed-1) > 0.05 {
-		t.Errorf("with the factor %g the pages want %g visits a second, %g are allowed", factor, w, allowed)
+		t.Errorf("with the factor %g the pages want %g visits a second, %g are allowed", factor, w,
+			allowed)
 	}
 	for range 300 {
 		factor = HostFactor(factor, 0, allowed)
@@ -268,8 +281,8 @@ func TestHostFactor(t *testing.T) {
 	}
 }
 
-// TestHostWait: the mean wait of a simulated host with random arrivals is what HostWait says, and a host that allows no more
-// keeps no page waiting without end.
+// TestHostWait: the mean wait of a simulated host with random arrivals is what HostWait says, and a
+// host that allows no more keeps no page waiting without end.
 func TestHostWait(t *testing.T) {
 	const turn = 1350 * time.Millisecond
 	r := rand.New(rand.NewPCG(7, 1))
@@ -294,7 +307,8 @@ func TestHostWait(t *testing.T) {
 	}
 	for _, wanted := range []float64{0, -1, math.NaN(), math.Inf(1), 1e300} {
 		for _, turn := range []time.Duration{0, -1, turn, math.MaxInt64 / 4} {
-			if w := HostWait(wanted, turn); w < 0 || turn >= 0 && float64(w) > 2.001*float64(turn) || turn < 0 && w != 0 {
+			if w := HostWait(wanted, turn); w < 0 || turn >= 0 && float64(w) > 2.001*float64(turn) ||
+				turn < 0 && w != 0 {
 				t.Errorf("%g visits a second, each %v: the wait is %v", wanted, turn, w)
 			}
 		}
@@ -379,11 +393,13 @@ func TestWorth(t *testing.T) {
 	}
 }
 
-// TestWorthEases checks that the probability that a visit needs acts where there are visits for all pages that have a reason,
-// and only a part of it where those alone want twice as many as there are.
+// TestWorthEases checks that the probability that a visit needs acts where there are visits for all
+// pages that have a reason, and only a part of it where those alone want twice as many as there
+// are.
 func TestWorthEases(t *testing.T) {
 	var d Demand
-	pages := []estimate.Gamma{estimate.Known(1.0 / 3600), estimate.Known(1.0 / 86400), estimate.Known(1.0 / 864000)}
+	pages := []estimate.Gamma{estimate.Known(1.0 / 3600), estimate.Known(1.0 / 86400),
+		estimate.Known(1.0 / 864000)}
 	for _, g := range pages {
 		d.Add(g, 1)
 	}
@@ -397,7 +413,8 @@ func TestWorthEases(t *testing.T) {
 	} {
 		first := d.Curve(b, 0, c.capacity)
 		if got := first.Ease(); math.Abs(got-c.ease) > 0.1 {
-			t.Errorf("%.2g of the visits that pages with a reason want: ease %.3f, want %.3f", c.capacity/reason, got, c.ease)
+			t.Errorf("%.2g of the visits that pages with a reason want: ease %.3f, want %.3f",
+				c.capacity/reason, got, c.ease)
 		}
 		again := d.Curve(b, first.Ease(), c.capacity)
 		if again.Ease() != first.Ease() {
@@ -410,7 +427,8 @@ func TestWorthEases(t *testing.T) {
 		case c.ease == leastEase && again.Price() != plain.Price():
 			t.Errorf("scarce: the price is %v, %v with that part", again.Price(), plain.Price())
 		case c.ease == 1 && (again.Price() != math.Exp2(leastPrice) || again.Visits[0] > c.capacity*1.05):
-			t.Errorf("not scarce: the price is %v, and %v of %v visits are wanted", again.Price(), again.Visits[0], c.capacity)
+			t.Errorf("not scarce: the price is %v, and %v of %v visits are wanted", again.Price(),
+				again.Visits[0], c.capacity)
 		}
 	}
 	var empty Demand

@@ -97,7 +97,8 @@ func (c *ceiling) gain(visits int) float64 {
 		shares := make([]float64, len(c.rates))
 		for i, s := range c.share {
 			p := -math.Expm1(-c.rates[i] / c.budget)
-			shares[i] = s * choose(visits, found) * math.Pow(p, float64(found)) * math.Pow(1-p, float64(visits-found))
+			shares[i] = s * choose(visits, found) * math.Pow(p, float64(found)) *
+				math.Pow(1-p, float64(visits-found))
 		}
 		seen = append(seen, c.group(shares))
 	}
@@ -113,12 +114,16 @@ func choose(n, k int) float64 {
 }
 
 // TestWhatVisitsCanTeach is why 0.95 of the optimum's gain cannot be had after ten visits of each
-// page, if all that is known before is the distribution of all rates (docs/decisions/0210-adaptive-revisits.md).
+// page, if all that is known before is the distribution of all rates
+// (docs/decisions/0210-adaptive-revisits.md).
 func TestWhatVisitsCanTeach(t *testing.T) {
-	for _, c := range []struct{ budget, ten, forty float64 }{{0.2, 0.36, 0.66}, {1, 0.75, 0.90}, {3, 0.71, 0.89}} {
+	for _, c := range []struct{ budget, ten, forty float64 }{{0.2, 0.36, 0.66}, {1, 0.75, 0.90},
+		{3, 0.71, 0.89}} {
 		of := newCeiling(0.5, c.budget)
-		if ten, forty := of.gain(10), of.gain(40); math.Abs(ten-c.ten) > 0.02 || math.Abs(forty-c.forty) > 0.02 {
-			t.Errorf("%.1f visits a change: at most %.3f of the gain after ten visits and %.3f after forty, want %.2f and %.2f", c.budget, ten, forty, c.ten, c.forty)
+		if ten, forty := of.gain(10), of.gain(40); math.Abs(ten-c.ten) > 0.02 ||
+			math.Abs(forty-c.forty) > 0.02 {
+			t.Errorf("%.1f visits a change: at most %.3f of the gain after ten visits and %.3f after "+
+				"forty, want %.2f and %.2f", c.budget, ten, forty, c.ten, c.forty)
 		}
 	}
 }

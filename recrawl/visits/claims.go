@@ -89,8 +89,8 @@ func (c Claims) TrustsDates() bool {
 }
 
 // Proved reports whether the site's silence about a page may put off a visit: it has claimed some
-// changes that visits found, and at least twice as many as it has kept silent about. A few of those are no
-// lies: a page may change between the time at which the site was asked and the visit.
+// changes that visits found, and at least twice as many as it has kept silent about. A few of those
+// are no lies: a page may change between the time at which the site was asked and the visit.
 func (c Claims) Proved() bool {
 	const some, each = 2, 2
 	return c.Hits >= some && c.Hits >= each*c.Misses

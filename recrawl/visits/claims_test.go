@@ -44,7 +44,8 @@ func TestWorthOfAClaim(t *testing.T) {
 	} {
 		r := after(Claims{}, c.visits, c.site)
 		if got := r.Changed(0.2, true); got < c.from-1e-9 || got > c.to+1e-9 {
-			t.Errorf("%s: after a claim the probability of 0.2 is %.3f, want %.2f to %.2f (%+v)", c.name, got, c.from, c.to, r)
+			t.Errorf("%s: after a claim the probability of 0.2 is %.3f, want %.2f to %.2f (%+v)", c.name,
+				got, c.from, c.to, r)
 		}
 	}
 }

@@ -14,10 +14,10 @@ type Copy struct {
 	Fresh, Planned float64
 }
 
-// Copied returns what the copy of a page was in the time before v, which r does not know yet. price is
-// the one for which freshness is expected (policy.Curve.Expected): without the surcharges of node
-// and host. A visit that brought no content refreshes nothing, so the copy may be older than the
-// visit before. What the site says of itself, by, is what it was worth before v.
+// Copied returns what the copy of a page was in the time before v, which r does not know yet. price
+// is the one for which freshness is expected (policy.Curve.Expected): without the surcharges of
+// node and host. A visit that brought no content refreshes nothing, so the copy may be older than
+// the visit before. What the site says of itself, by, is what it was worth before v.
 func (r *Record) Copied(v *Visit, price float64, rules *Rules, by *Surroundings) Copy {
 	if rules.Mode != Adaptive || !(price > 0) || r.Misses > 0 || v.Elapsed <= 0 || v.Blurred {
 		return Copy{}
@@ -31,7 +31,8 @@ func (r *Record) Copied(v *Visit, price float64, rules *Rules, by *Surroundings)
 	age := func(d time.Duration) float64 { return policy.FreshTime(r.Belief, d.Seconds()) }
 	planned := policy.Plan(r.Belief, r.Weight, price, rules.Bounds).Seconds()
 	return Copy{
-		Fresh:   r.Weight * (silent + max(age(old+v.Elapsed-time.Duration(passed*float64(time.Second)))-age(old), 0)),
+		Fresh: r.Weight *
+			(silent + max(age(old+v.Elapsed-time.Duration(passed*float64(time.Second)))-age(old), 0)),
 		Planned: r.Weight * v.Elapsed.Seconds() * policy.Freshness(r.Belief, planned),
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"crawlnode/recrawl/policy/estimate"
 )
 
-// TestCopied compares with the sum over small steps of the probability that the page has not changed.
+// TestCopied compares with the sum over small steps of the probability that the page has not
+// changed.
 func TestCopied(t *testing.T) {
 	const hour = time.Hour
 	belief := estimate.Gamma{Shape: 2, Rate: 2 * 36000}
@@ -33,8 +34,13 @@ func TestCopied(t *testing.T) {
 	}{
 		{"after a visit", Record{Weight: 1}, Visit{Elapsed: 4 * hour}, false, price, Copy{sum(0, 4*hour), 4 * 3600 * planned}},
 		{"of half the weight", Record{Weight: 0.5}, Visit{Elapsed: 4 * hour}, false, price, Copy{sum(0, 4*hour) / 2, 2 * 3600 * half}},
-		{"two visits that failed", Record{Weight: 1, Past: failed}, Visit{Elapsed: 4 * hour}, false, price, Copy{sum(3*hour, 7*hour), 4 * 3600 * planned}},
-		{"a 304 of a site that hides changes", Record{Weight: 1, Full: 1, Past: []Past{{Before: 5 * hour, Status: 304}, {Before: hour, Status: 200}}},
+		{"two visits that failed", Record{Weight: 1, Past: failed}, Visit{Elapsed: 4 * hour}, false,
+			price, Copy{sum(3*hour, 7*hour), 4 * 3600 * planned}},
+		{"a 304 of a site that hides changes", Record{
+			Weight: 1,
+			Full:   1,
+			Past:   []Past{{Before: 5 * hour, Status: 304}, {Before: hour, Status: 200}},
+		},
 			Visit{Elapsed: 4 * hour}, true, price, Copy{sum(5*hour, 9*hour), 4 * 3600 * planned}},
 		{"a page that is gone", Record{Weight: 1, Misses: 1}, Visit{Elapsed: 4 * hour}, false, price, Copy{}},
 		{"an unknown time", Record{Weight: 1}, Visit{}, false, price, Copy{}},
@@ -49,7 +55,9 @@ func TestCopied(t *testing.T) {
 	}
 	fixed := week
 	fixed.Mode = Fixed
-	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{Elapsed: hour}, price, &fixed, &Surroundings{}); got != (Copy{}) {
+	if got := (&Record{Belief: belief, Weight: 1}).Copied(&Visit{
+		Elapsed: hour,
+	}, price, &fixed, &Surroundings{}); got != (Copy{}) {
 		t.Errorf("with fixed intervals %+v", got)
 	}
 }

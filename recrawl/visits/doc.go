@@ -2,7 +2,8 @@
 //
 // It is the pure part of revisits: no I/O, no clock, no goroutine. Visits come in as values, with
 // elapsed times; what is decided goes out as values, with remaining times. The whole design, with
-// what is stored where and what moves with a partition, is docs/decisions/0210-adaptive-revisits.md.
+// what is stored where and what moves with a partition, is
+// docs/decisions/0210-adaptive-revisits.md.
 //
 //	recrawl/policy/estimate  how often a page changes, from its visits and its site's pages
 //	recrawl/policy           after how long a visit is worth its price; the price

@@ -18,8 +18,8 @@ var picture = flag.Bool("picture", false, "draw docs/pictures/recrawl.svg anew")
 
 const pictureFile = "../../docs/pictures/recrawl.svg"
 
-// TestPicture: the picture of docs/recrawl.md is what the policy and the estimator do. Its numbers are
-// rounded to whole units of the picture, so that no processor draws another one.
+// TestPicture: the picture of docs/recrawl.md is what the policy and the estimator do. Its numbers
+// are rounded to whole units of the picture, so that no processor draws another one.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	want := drawPicture()
@@ -33,7 +33,8 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != want {
-		t.Errorf("%s is not what the code does: go test ./recrawl -run '^TestPicture$' -picture", pictureFile)
+		t.Errorf("%s is not what the code does: go test ./recrawl -run '^TestPicture$' -picture",
+			pictureFile)
 	}
 }
 
@@ -76,14 +77,22 @@ const (
 )
 
 func (p *panel) frame(xs, ys []mark) {
-	fmt.Fprintf(p.b, "<text class=\"t\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", panelLeft, p.top-14, p.title)
+	fmt.Fprintf(p.b, "<text class=\"t\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", panelLeft, p.top-14,
+		p.title)
 	for _, m := range ys {
-		fmt.Fprintf(p.b, "<path class=\"g\" d=\"M%.0f %.0fH%.0f\"/><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n", panelLeft, p.y(m.v), panelLeft+panelWidth, panelLeft-6, p.y(m.v)+4, m.text)
+		fmt.Fprintf(p.b,
+			"<path class=\"g\" d=\"M%.0f %.0fH%.0f\"/><text x=\"%.0f\" y=\"%.0f\" "+
+				"text-anchor=\"end\">%s</text>\n",
+			panelLeft, p.y(m.v), panelLeft+panelWidth, panelLeft-6, p.y(m.v)+4, m.text)
 	}
 	for _, m := range xs {
-		fmt.Fprintf(p.b, "<path class=\"g\" d=\"M%.0f %.0fV%.0f\"/><text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%s</text>\n", p.x(m.v), p.top, p.top+panelHeight, p.x(m.v), p.top+panelHeight+16, m.text)
+		fmt.Fprintf(p.b,
+			"<path class=\"g\" d=\"M%.0f %.0fV%.0f\"/><text x=\"%.0f\" y=\"%.0f\" "+
+				"text-anchor=\"middle\">%s</text>\n",
+			p.x(m.v), p.top, p.top+panelHeight, p.x(m.v), p.top+panelHeight+16, m.text)
 	}
-	fmt.Fprintf(p.b, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n", panelLeft+panelWidth, p.top+panelHeight+34, p.onX)
+	fmt.Fprintf(p.b, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n",
+		panelLeft+panelWidth, p.top+panelHeight+34, p.onX)
 }
 
 // line draws the values of f at n places of the axis.
@@ -97,14 +106,17 @@ func (p *panel) line(class string, n int, at func(i int) (x, y float64)) {
 }
 
 func (p *panel) label(class string, x, y float64, text string) {
-	fmt.Fprintf(p.b, "<text class=\"%s\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", class, p.x(x), p.y(y), text)
+	fmt.Fprintf(p.b, "<text class=\"%s\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", class, p.x(x), p.y(y),
+		text)
 }
 
-var spans = []mark{{10 * minute, "10 min"}, {hour, "1 h"}, {6 * hour, "6 h"}, {day, "1 d"}, {7 * day, "7 d"}, {30 * day, "30 d"}, {365 * day, "1 y"}}
+var spans = []mark{{10 * minute, "10 min"}, {hour, "1 h"}, {6 * hour, "6 h"}, {day, "1 d"},
+	{7 * day, "7 d"}, {30 * day, "30 d"}, {365 * day, "1 y"}}
 
 func drawPicture() string {
 	var b strings.Builder
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 640" role="img" aria-label="How the interval between visits depends on how often a page changes, and how a belief becomes narrower">
+	b.WriteString(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 640" role="img" aria-label="How the interval between visits depends on how often a page changes, and how a belief becomes narrower">
 <style>rect{fill:#fff}text{font:12px sans-serif;fill:#333}.t{font-weight:bold;font-size:14px}.g{stroke:#ddd;fill:none}polyline{fill:none;stroke-width:2}.a{stroke:#22588c}.b{stroke:#9a6c14}.c{stroke:#2f7a54}.e{stroke:#888;stroke-dasharray:5 4}.s{stroke:#9db6cf;stroke-width:1}text.a,text.b,text.c,text.e{stroke:none}text.a{fill:#22588c}text.b{fill:#7d5700}text.c{fill:#2c6648}text.e{fill:#555}</style>
 <rect width="720" height="640"/>
 `)
@@ -117,8 +129,10 @@ func drawPicture() string {
 // drawPolicy: intervals of pages whose rates are known, at three budgets.
 func drawPolicy(b *strings.Builder) {
 	p := &panel{b: b, top: 40, lowX: 10 * minute, highX: 365 * day, lowY: hour / 2, highY: 120 * day,
-		title: "Policy: how long until the next visit, when there is on average for each page", onX: "mean time between two changes of the page"}
-	p.frame(spans, []mark{{hour, "1 h"}, {6 * hour, "6 h"}, {day, "1 d"}, {7 * day, "7 d"}, {30 * day, "30 d"}, {90 * day, "90 d"}})
+		title: "Policy: how long until the next visit, when there is on average for each page",
+		onX:   "mean time between two changes of the page"}
+	p.frame(spans, []mark{{hour, "1 h"}, {6 * hour, "6 h"}, {day, "1 d"}, {7 * day, "7 d"},
+		{30 * day, "30 d"}, {90 * day, "90 d"}})
 	bounds := policy.Bounds{Min: time.Hour, Max: 90 * 24 * time.Hour}
 	const n = 121
 	every := func(i int) float64 { return p.lowX * math.Pow(p.highX/p.lowX, float64(i)/(n-1)) }
@@ -128,7 +142,8 @@ func drawPolicy(b *strings.Builder) {
 	for _, c := range []struct {
 		class, text string
 		mean        float64
-	}{{"c", "1 visit a day", day}, {"a", "1 visit a week", 7 * day}, {"b", "1 visit in 30 days", 30 * day}} {
+	}{{"c", "1 visit a day", day}, {"a", "1 visit a week", 7 * day},
+		{"b", "1 visit in 30 days", 30 * day}} {
 		low, high := 1e-3, 1e9 // prices
 		for range 80 {
 			price := math.Sqrt(low * high)
@@ -151,14 +166,19 @@ func drawPolicy(b *strings.Builder) {
 func drawBelief(b *strings.Builder) {
 	const every, visits = 3 * day, 40
 	p := &panel{b: b, top: 360, lowX: 0, highX: visits, lowY: hour * 6, highY: 30 * day, linearX: true,
-		title: "Estimator: the time between two changes that is believed, visit by visit", onX: "visits, one each day"}
-	p.frame([]mark{{0, "0"}, {10, "10"}, {20, "20"}, {30, "30"}, {40, "40"}}, []mark{{6 * hour, "6 h"}, {day, "1 d"}, {3 * day, "3 d"}, {7 * day, "7 d"}, {30 * day, "30 d"}})
+		title: "Estimator: the time between two changes that is believed, visit by visit",
+		onX:   "visits, one each day"}
+	p.frame([]mark{{0, "0"}, {10, "10"}, {20, "20"}, {30, "30"}, {40, "40"}},
+		[]mark{{6 * hour, "6 h"}, {day, "1 d"}, {3 * day, "3 d"}, {7 * day, "7 d"}, {30 * day, "30 d"}})
 	rules := Rules{Interval: 7 * 24 * time.Hour}
 	rng := rand.New(rand.NewPCG(3, 4))
 	beliefs := []estimate.Gamma{rules.Prior()}
 	var stats estimate.Stats
 	for range visits {
-		stats = stats.Observe(estimate.Observation{Interval: 24 * time.Hour, Changed: rng.Float64() < 1-math.Exp(-day/every)})
+		stats = stats.Observe(estimate.Observation{
+			Interval: 24 * time.Hour,
+			Changed:  rng.Float64() < 1-math.Exp(-day/every),
+		})
 		beliefs = append(beliefs, stats.Posterior(rules.Prior()))
 	}
 	p.line("e", 2, func(i int) (float64, float64) { return float64(i * visits), every })
@@ -169,6 +189,7 @@ func drawBelief(b *strings.Builder) {
 			return float64(i), 1 / max(g.Mean()*(1+off/math.Sqrt(g.Shape)), 1/(30*day))
 		})
 	}
-	p.line("a", len(beliefs), func(i int) (float64, float64) { return float64(i), 1 / beliefs[i].Mean() })
+	p.line("a", len(beliefs),
+		func(i int) (float64, float64) { return float64(i), 1 / beliefs[i].Mean() })
 	p.label("a", 12, 15*day, "begins with --recrawl-interval, 7 d; thin lines: one standard deviation")
 }

@@ -52,9 +52,14 @@ type Surroundings struct {
 	Hides bool
 }
 
-// Visited takes in a visit: the record afterwards has the next interval. digest is that of the content known so
-// far.
-func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
+// Visited takes in a visit: the record afterwards has the next interval. digest is that of the
+// content known so far.
+func (r Record) Visited(
+	digest [20]byte,
+	v *Visit,
+	rules *Rules,
+	by *Surroundings,
+) (Record, Verdict) {
 	verdict := r.Judge(digest, v, rules.Compare)
 	r.Silent = 0 // it is of the time before
 	since := r.unanswered() + v.Elapsed
@@ -86,7 +91,8 @@ func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surrounding
 	}
 	r.Moved = false
 	if v.Elapsed > 0 && !v.Blurred && (told || !by.Hides) {
-		r.Stats = r.Stats.Observe(estimate.Observation{Interval: since, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
+		r.Stats = r.Stats.Observe(
+			estimate.Observation{Interval: since, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
 	}
 	return r.Planned(rules, by), verdict
 }
@@ -119,8 +125,8 @@ func (r *Record) miss(status int, rules *Rules) {
 	r.Interval = rules.gone(r.Misses)
 }
 
-// unanswered is the time before the newest visit that brought no answer, since the last one that did: a
-// visit that says something speaks of all of it.
+// unanswered is the time before the newest visit that brought no answer, since the last one that
+// did: a visit that says something speaks of all of it.
 func (r *Record) unanswered() (d time.Duration) {
 	for _, p := range r.Past {
 		if AnswerOf(p.Status) != Failed {
@@ -177,7 +183,12 @@ func (r *Record) Forgotten(rules *Rules) bool {
 // it lists the page; elapsed is the time since the visit. A claim by a site that has proved right
 // counts as time that has passed: the interval becomes shorter by it, and ends at the earliest
 // with the shortest one allowed.
-func (r *Record) Claimed(claimed bool, site Claims, elapsed time.Duration, rules *Rules) time.Duration {
+func (r *Record) Claimed(
+	claimed bool,
+	site Claims,
+	elapsed time.Duration,
+	rules *Rules,
+) time.Duration {
 	if rules.Mode != Adaptive || r.Misses > 0 {
 		return r.Interval
 	}
@@ -188,18 +199,21 @@ func (r *Record) Claimed(claimed bool, site Claims, elapsed time.Duration, rules
 	return min(max(next, rules.Bounds.Min), rules.Bounds.Max)
 }
 
-// How many visits in a row there are of which one asks for the content, to see whether the site's validators tell the
-// truth, and the others may rely on them.
+// How many visits in a row there are of which one asks for the content, to see whether the site's
+// validators tell the truth, and the others may rely on them.
 const (
 	auditEach = 16
-	auditNew  = 8 // of a site of which hardly anything is known: fewer than newChecks audits, or two that found a change
+	// of a site of which hardly anything is known: fewer than newChecks audits, or two that found a
+	// change
+	auditNew  = 8
 	auditLiar = 2 // of one whose validators have hidden a change, but fewer than they have told of
 	newChecks = 16
 )
 
 // Conditional reports whether the next visit may send the page's validators. validators counts what
-// the audits saw: an alarm is a new validator with the old content, a miss the contrary. A site whose validators hide
-// more changes than they tell of is asked without: each of its visits is an audit then, so it is believed again when it deserves it.
+// the audits saw: an alarm is a new validator with the old content, a miss the contrary. A site
+// whose validators hide more changes than they tell of is asked without: each of its visits is an
+// audit then, so it is believed again when it deserves it.
 func (r *Record) Conditional(validators Claims) bool {
 	const some = 0.5
 	each := auditEach

@@ -17,8 +17,8 @@ type Record struct {
 	Weight float64        // importance with which the sums count the page, MinWeight to 1
 	Text   uint64         // fingerprint of the text without numbers; 0: none
 	Kind   Kind
-	// Listed: the site's sitemap or feed names the page with a date. Moved: that date is later than the newest
-	// visit.
+	// Listed: the site's sitemap or feed names the page with a date. Moved: that date is later than
+	// the newest visit.
 	Listed, Moved bool
 	// Silent is how long after the newest visit the site last listed the page with no later date; 0:
 	// it did not, or that says nothing. AppendAll keeps it.
@@ -169,7 +169,8 @@ func Decode(b []byte) (r Record, rest []byte, err error) {
 	return r, d.b, nil
 }
 
-// decoder takes numbers off a value. After the first that cannot be read, or is too large, all are 0.
+// decoder takes numbers off a value. After the first that cannot be read, or is too large, all are
+// 0.
 type decoder struct {
 	b   []byte
 	bad bool

@@ -51,8 +51,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestUntoldContent: visits of a worker that tells nothing of the content teach nothing of the page,
-// neither that it never changes; its plan follows the settings.
+// TestUntoldContent: visits of a worker that tells nothing of the content teach nothing of the
+// page, neither that it never changes; its plan follows the settings.
 func TestUntoldContent(t *testing.T) {
 	by := Surroundings{Prior: week.Prior(), Price: 1000}
 	first := Record{}.First(&Visit{Status: 200}, &week, &by)
@@ -60,20 +60,31 @@ func TestUntoldContent(t *testing.T) {
 	r.Moved = true // its site claims a change, which the visit answers
 	for range 50 {
 		var verdict Verdict
-		if r, verdict = r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &week, &by); verdict != Unknown {
+		if r, verdict = r.Visited([20]byte{}, &Visit{
+			Elapsed: time.Hour,
+			Status:  200,
+		}, &week, &by); verdict != Unknown {
 			t.Fatal(verdict)
 		}
 	}
-	if r.Interval != first.Interval || r.Belief != first.Belief || len(r.Past) != MaxPast || r.Past[0].Changed || r.Moved {
-		t.Errorf("after 50 visits: interval %v, belief %v; at first %v, %v; past %+v", r.Interval, r.Belief, first.Interval, first.Belief, r.Past)
+	if r.Interval != first.Interval || r.Belief != first.Belief || len(r.Past) != MaxPast ||
+		r.Past[0].Changed || r.Moved {
+		t.Errorf("after 50 visits: interval %v, belief %v; at first %v, %v; past %+v", r.Interval,
+			r.Belief, first.Interval, first.Belief, r.Past)
 	}
 	shorter := week
 	shorter.Mode, shorter.Interval = Fixed, 2*time.Hour
-	if r, _ = r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &shorter, &by); r.Interval != 2*time.Hour {
+	if r, _ = r.Visited([20]byte{}, &Visit{
+		Elapsed: time.Hour,
+		Status:  200,
+	}, &shorter, &by); r.Interval != 2*time.Hour {
 		t.Errorf("with another interval: %v", r.Interval)
 	}
 	r.Misses = 3
-	if r, verdict := r.Visited([20]byte{}, &Visit{Elapsed: time.Hour, Status: 200}, &week, &by); verdict != Changed || r.Misses > 0 {
+	if r, verdict := r.Visited([20]byte{}, &Visit{
+		Elapsed: time.Hour,
+		Status:  200,
+	}, &week, &by); verdict != Changed || r.Misses > 0 {
 		t.Errorf("back again: %v, %d misses", verdict, r.Misses)
 	}
 }
@@ -100,7 +111,8 @@ func TestGonePage(t *testing.T) {
 	if !r.Forgotten(&week) {
 		t.Errorf("after two 410 the page is tried again: %+v", r)
 	}
-	r, verdict := r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: time.Hour}, &week, &by)
+	r, verdict := r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: time.Hour},
+		&week, &by)
 	if verdict != Changed || r.Misses != 0 {
 		t.Errorf("a page that is back is %v, with %d misses", verdict, r.Misses)
 	}
@@ -125,7 +137,8 @@ func TestModes(t *testing.T) {
 	}
 	quiet, busy := after(week, 304), after(week, 200)
 	if quiet.Interval < 2*busy.Interval {
-		t.Errorf("a page that never changes is visited each %v, one that always does each %v", quiet.Interval, busy.Interval)
+		t.Errorf("a page that never changes is visited each %v, one that always does each %v",
+			quiet.Interval, busy.Interval)
 	}
 	if r := after(week, 503); r.Stats != (estimate.Stats{}) || len(r.Past) != MaxPast {
 		t.Errorf("twelve failures taught %+v, history of %d", r.Stats, len(r.Past))
@@ -133,24 +146,32 @@ func TestModes(t *testing.T) {
 	by.MaxAge = time.Hour
 	first := Record{Weight: 1}.Planned(&week, &by)
 	by.MaxAge = 0
-	if without := (Record{Weight: 1}).Planned(&week, &by); first.Belief.Mean() < 1.5*without.Belief.Mean() {
-		t.Errorf("max-age of an hour: believed to change once in %.0f s, without it in %.0f s", 1/first.Belief.Mean(), 1/without.Belief.Mean())
+	if without := (Record{Weight: 1}).Planned(&week, &by); first.Belief.Mean() <
+		1.5*without.Belief.Mean() {
+		t.Errorf("max-age of an hour: believed to change once in %.0f s, without it in %.0f s",
+			1/first.Belief.Mean(), 1/without.Belief.Mean())
 	}
 }
 
 // TestClaimed: a claim of a site that was always right brings the visit forward, one of a liar
 // does not, and no claim brings it before the shortest interval.
 func TestClaimed(t *testing.T) {
-	r := Record{Weight: 1, Belief: estimate.Gamma{Shape: 3, Rate: 3 * 30 * 86400}, Interval: 30 * 24 * time.Hour}
+	r := Record{
+		Weight:   1,
+		Belief:   estimate.Gamma{Shape: 3, Rate: 3 * 30 * 86400},
+		Interval: 30 * 24 * time.Hour,
+	}
 	var honest, liar Claims
 	for i := range 60 {
 		honest = honest.Check(i%2 == 0, i%2 == 0)
 		liar = liar.Check(true, i%2 == 0)
 	}
 	const elapsed = 24 * time.Hour
-	before, after, lied := r.Interval, r.Claimed(true, honest, elapsed, &week), r.Claimed(true, liar, elapsed, &week)
+	before, after, lied := r.Interval, r.Claimed(true, honest, elapsed, &week), r.Claimed(true, liar,
+		elapsed, &week)
 	if after > before*9/10 || lied < before*98/100 || lied > before*102/100 {
-		t.Errorf("visit after %v; with a claim of an honest site after %v, of a liar after %v", before, after, lied)
+		t.Errorf("visit after %v; with a claim of an honest site after %v, of a liar after %v", before,
+			after, lied)
 	}
 	r.Belief.Shape = 0.3
 	if got := r.Claimed(true, honest, r.Interval-time.Hour, &week); got < week.Bounds.Min {
@@ -173,7 +194,8 @@ func TestConditional(t *testing.T) {
 				status = 200
 				full++
 			}
-			r, _ = r.Visited([20]byte{1}, &Visit{Status: status, Digest: [20]byte{1}, Elapsed: time.Hour}, &week, &by)
+			r, _ = r.Visited([20]byte{1}, &Visit{Status: status, Digest: [20]byte{1}, Elapsed: time.Hour},
+				&week, &by)
 		}
 		return full
 	}
@@ -194,12 +216,13 @@ func TestConditional(t *testing.T) {
 	}
 }
 
-// TestSiteThatHides: what a page was taught by 304s is forgotten once its site has proved to hide changes, and the next content
-// speaks of all the time since the last one.
+// TestSiteThatHides: what a page was taught by 304s is forgotten once its site has proved to hide
+// changes, and the next content speaks of all the time since the last one.
 func TestSiteThatHides(t *testing.T) {
 	by := Surroundings{Prior: week.Prior(), Price: 36}
 	var r Record
-	r, _ = r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: 24 * time.Hour}, &week, &by)
+	r, _ = r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: 24 * time.Hour},
+		&week, &by)
 	for range 5 {
 		r, _ = r.Visited([20]byte{1}, &Visit{Status: 304, Elapsed: 24 * time.Hour}, &week, &by)
 	}
@@ -207,16 +230,19 @@ func TestSiteThatHides(t *testing.T) {
 	by.Hides = true
 	doubted := r.Planned(&week, &by)
 	if doubted.Known() || doubted.Belief.Mean() <= believed || doubted.Interval >= r.Interval {
-		t.Errorf("%v and %v are planned, %g and %g changes a second believed", r.Interval, doubted.Interval, believed, doubted.Belief.Mean())
+		t.Errorf("%v and %v are planned, %g and %g changes a second believed", r.Interval,
+			doubted.Interval, believed, doubted.Belief.Mean())
 	}
-	if again := doubted.Planned(&week, &by); again.Stats != doubted.Stats || again.Belief != doubted.Belief {
+	if again := doubted.Planned(&week, &by); again.Stats != doubted.Stats ||
+		again.Belief != doubted.Belief {
 		t.Errorf("planned again it is %+v", again)
 	}
 	told, _ := r.Visited([20]byte{1}, &Visit{Status: 304, Elapsed: 24 * time.Hour}, &week, &by)
 	if told.Known() {
 		t.Errorf("a 304 has taught %+v", told.Stats)
 	}
-	told, verdict := told.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{2}, Elapsed: 24 * time.Hour}, &week, &by)
+	told, verdict := told.Visited([20]byte{1},
+		&Visit{Status: 200, Digest: [20]byte{2}, Elapsed: 24 * time.Hour}, &week, &by)
 	want := estimate.Stats{}.Observe(estimate.Observation{Interval: 7 * 24 * time.Hour, Changed: true})
 	if verdict != Changed || told.Stats != want {
 		t.Errorf("%v, %+v, want %+v", verdict, told.Stats, want)
@@ -226,11 +252,26 @@ func TestSiteThatHides(t *testing.T) {
 // randomRecord is a record as it would be read back.
 func randomRecord(t *testing.T, r *rand.Rand) Record {
 	t.Helper()
-	x := Record{Weight: r.Float64(), Text: r.Uint64(), Misses: r.IntN(9), Kind: Kind(r.IntN(int(NumKinds))), Listed: r.IntN(2) == 0, Moved: r.IntN(2) == 0, Full: r.IntN(20), Interval: time.Duration(r.IntN(1e9)) * time.Millisecond}
+	x := Record{
+		Weight:   r.Float64(),
+		Text:     r.Uint64(),
+		Misses:   r.IntN(9),
+		Kind:     Kind(r.IntN(int(NumKinds))),
+		Listed:   r.IntN(2) == 0,
+		Moved:    r.IntN(2) == 0,
+		Full:     r.IntN(20),
+		Interval: time.Duration(r.IntN(1e9)) * time.Millisecond,
+	}
 	x.Belief = estimate.Gamma{Shape: math.Exp(r.NormFloat64()), Rate: math.Exp(r.NormFloat64() + 9)}
 	for range r.IntN(MaxPast + 1) {
-		x.Stats = x.Stats.Observe(estimate.Observation{Interval: time.Duration(r.IntN(1e15)), Changed: r.IntN(2) == 0})
-		x.note(Past{Before: time.Duration(r.IntN(1e6)) * time.Second, Status: 200 + r.IntN(300), Took: time.Duration(r.IntN(9999)) * time.Millisecond, Changed: r.IntN(2) == 0})
+		x.Stats = x.Stats.Observe(
+			estimate.Observation{Interval: time.Duration(r.IntN(1e15)), Changed: r.IntN(2) == 0})
+		x.note(Past{
+			Before:  time.Duration(r.IntN(1e6)) * time.Second,
+			Status:  200 + r.IntN(300),
+			Took:    time.Duration(r.IntN(9999)) * time.Millisecond,
+			Changed: r.IntN(2) == 0,
+		})
 	}
 	back, rest, err := Decode(x.Append(nil))
 	if err != nil || len(rest) > 0 {
@@ -312,8 +353,11 @@ func TestSiteSums(t *testing.T) {
 	for i := range known {
 		want.Count(&known[i])
 	}
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b), 1e-9) }
-	if !near(site.Pool.Pages, want.Pool.Pages) || !near(site.Pool.Mean, want.Pool.Mean) || !near(site.Pool.MeanLog, want.Pool.MeanLog) || !near(site.Wanted, want.Wanted) {
+	near := func(a, b float64) bool {
+		return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b), 1e-9)
+	}
+	if !near(site.Pool.Pages, want.Pool.Pages) || !near(site.Pool.Mean, want.Pool.Mean) ||
+		!near(site.Pool.MeanLog, want.Pool.MeanLog) || !near(site.Wanted, want.Wanted) {
 		t.Errorf("sums %+v, want %+v", site, want)
 	}
 	for i := range known {
@@ -324,7 +368,8 @@ func TestSiteSums(t *testing.T) {
 	}
 }
 
-// TestUnknownBefore: a visit teaches nothing of the rate when it is not known how long ago the one before was.
+// TestUnknownBefore: a visit teaches nothing of the rate when it is not known how long ago the one
+// before was.
 func TestUnknownBefore(t *testing.T) {
 	by := Surroundings{Prior: week.Prior(), Price: 1000}
 	first := Record{Weight: 1}.First(&Visit{Status: 200, Text: 1}, &week, &by)

@@ -8,8 +8,8 @@ import (
 )
 
 // silentMost bounds what a sitemap can do: the interval of a page that it lists as unchanged is at
-// most so many times as long as without it. So of the visits that the page would have, one in so many is made
-// all the same, and shows whether the silence is a lie (Claims.Proved).
+// most so many times as long as without it. So of the visits that the page would have, one in so
+// many is made all the same, and shows whether the silence is a lie (Claims.Proved).
 const silentMost = 4
 
 // silence is the interval of a page after its site has listed it as unchanged: the time until then
@@ -22,8 +22,8 @@ func (r *Record) silence(site Claims, rules *Rules) time.Duration {
 	return max(r.Interval, min(r.Claimed(false, site, r.Silent, rules), longest))
 }
 
-// believedSilence is for how much of the time before a visit the silence of its site stands in for a
-// visit: this time, and for how long the copy was fresh in it.
+// believedSilence is for how much of the time before a visit the silence of its site stands in for
+// a visit: this time, and for how long the copy was fresh in it.
 func (r *Record) believedSilence(site Claims) (passed, fresh float64) {
 	if r.Silent <= 0 || r.Moved || !site.Proved() {
 		return 0, 0

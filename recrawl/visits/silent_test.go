@@ -13,7 +13,11 @@ func TestSilence(t *testing.T) {
 	const hour = time.Hour
 	proved, unproved := Claims{Hits: 30, Quiet: 30}, Claims{Hits: 10, Misses: 6, Quiet: 30}
 	by := func(site Claims) *Surroundings {
-		return &Surroundings{Prior: estimate.Gamma{Shape: 4, Rate: 4 * 100 * 3600}, Price: 10000, Sitemap: site}
+		return &Surroundings{
+			Prior:   estimate.Gamma{Shape: 4, Rate: 4 * 100 * 3600},
+			Price:   10000,
+			Sitemap: site,
+		}
 	}
 	base := Record{Weight: 1}.Planned(&week, by(proved)).Interval
 	for _, c := range []struct {
@@ -36,17 +40,19 @@ func TestSilence(t *testing.T) {
 	}
 	bounded := week
 	bounded.Bounds.Max = base + hour
-	if got := (Record{Weight: 1, Silent: 100 * base}).Planned(&bounded, by(proved)).Interval; got != bounded.Bounds.Max {
+	if got := (Record{Weight: 1, Silent: 100 * base}).Planned(&bounded,
+		by(proved)).Interval; got != bounded.Bounds.Max {
 		t.Errorf("%v, the longest interval is %v", got, bounded.Bounds.Max)
 	}
-	after, _ := Record{Weight: 1, Silent: base}.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: base}, &week, by(proved))
+	after, _ := Record{Weight: 1, Silent: base}.Visited([20]byte{1},
+		&Visit{Status: 200, Digest: [20]byte{1}, Elapsed: base}, &week, by(proved))
 	if after.Silent != 0 {
 		t.Errorf("after a visit the silence before it counts still: %v", after.Silent)
 	}
 }
 
-// FuzzDecodeAll checks that what an older node wrote, and what a newer one writes, is read, and that an older one
-// reads what this one writes.
+// FuzzDecodeAll checks that what an older node wrote, and what a newer one writes, is read, and
+// that an older one reads what this one writes.
 func FuzzDecodeAll(f *testing.F) {
 	r := Record{Weight: 1, Belief: week.Prior(), Past: []Past{{Status: 200}}}
 	f.Add(r.Append(nil))

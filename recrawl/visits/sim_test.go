@@ -12,8 +12,9 @@ import (
 )
 
 // The simulated web: pages that change at random times, in virtual time, and a crawler that has
-// a fixed number of visits a second. Freshness is not sampled but computed: a page that changes r times a
-// second is fresh t seconds after a visit with probability exp(-rt), whatever was decided before.
+// a fixed number of visits a second. Freshness is not sampled but computed: a page that changes r
+// times a second is fresh t seconds after a visit with probability exp(-rt), whatever was decided
+// before.
 
 // web is the rates of its pages, in changes a second. Each `per` pages in a row are a site.
 type web struct {
@@ -57,13 +58,14 @@ func newWeb(name string, n, per int, draw func(r *rand.Rand, i int) float64) *we
 // flatWeb has pages whose rates are drawn from one gamma distribution of shape 1/2, with a mean of
 // one change in six hours: 98 % of the pages change once in 1.8 hours to once in 4.5 years.
 func flatWeb(n int) *web {
-	w := newWeb("flat", n, n, func(r *rand.Rand, _ int) float64 { return gammaDraw(r, 0.5) / 0.5 / (6 * 3600) })
+	w := newWeb("flat", n, n,
+		func(r *rand.Rand, _ int) float64 { return gammaDraw(r, 0.5) / 0.5 / (6 * 3600) })
 	w.prior = func(int) estimate.Gamma { return estimate.Gamma{Shape: 0.5, Rate: 0.5 * 6 * 3600} }
 	return w
 }
 
-// siteWeb has sites of 100 pages, each with a mean interval between ten minutes and ninety days; the
-// pages' rates are drawn from a gamma distribution of shape 1 (exponential) around it.
+// siteWeb has sites of 100 pages, each with a mean interval between ten minutes and ninety days;
+// the pages' rates are drawn from a gamma distribution of shape 1 (exponential) around it.
 func siteWeb(n int) *web {
 	const per = 100
 	sites := rand.New(rand.NewPCG(12, 1))
@@ -71,12 +73,14 @@ func siteWeb(n int) *web {
 	for i := range means {
 		means[i] = 1 / (600 * math.Exp(sites.Float64()*math.Log(90*144)))
 	}
-	w := newWeb("sites", n, per, func(r *rand.Rand, i int) float64 { return gammaDraw(r, 1) * means[i/per] })
+	w := newWeb("sites", n, per,
+		func(r *rand.Rand, i int) float64 { return gammaDraw(r, 1) * means[i/per] })
 	w.prior = func(i int) estimate.Gamma { return estimate.Gamma{Shape: 1, Rate: 1 / means[i/per]} }
 	return w
 }
 
-// gammaDraw draws from the gamma distribution of shape a and rate 1, after Marsaglia and Tsang (2000).
+// gammaDraw draws from the gamma distribution of shape a and rate 1, after Marsaglia and Tsang
+// (2000).
 func gammaDraw(r *rand.Rand, a float64) float64 {
 	if a < 1 {
 		return gammaDraw(r, a+1) * math.Pow(r.Float64(), 1/a)
@@ -105,7 +109,8 @@ func equalFreshness(rates []float64, budget float64) (sum float64) {
 	return sum / float64(len(rates))
 }
 
-// bestFreshness is that of the optimum with known rates, computed from every page and not from cells.
+// bestFreshness is that of the optimum with known rates, computed from every page and not from
+// cells.
 func bestFreshness(rates []float64, budget float64) float64 {
 	at := func(price float64) (visits, fresh float64) {
 		for _, r := range rates {
@@ -164,11 +169,15 @@ type simulation struct {
 	heap   []int32
 }
 
-func (s *simulation) Len() int           { return len(s.heap) }
-func (s *simulation) Less(i, j int) bool { return s.pages[s.heap[i]].check < s.pages[s.heap[j]].check }
-func (s *simulation) Swap(i, j int)      { s.heap[i], s.heap[j] = s.heap[j], s.heap[i] }
-func (s *simulation) Push(any)           {}
-func (s *simulation) Pop() any           { return nil }
+func (s *simulation) Len() int { return len(s.heap) }
+func (s *simulation) Less(
+	i, j int,
+) bool {
+	return s.pages[s.heap[i]].check < s.pages[s.heap[j]].check
+}
+func (s *simulation) Swap(i, j int) { s.heap[i], s.heap[j] = s.heap[j], s.heap[i] }
+func (s *simulation) Push(any)      {}
+func (s *simulation) Pop() any      { return nil }
 
 // simulate crawls w for so many mean intervals, after a first pass over all pages.
 func simulate(w *web, budget float64, intervals int, how schedule, seed uint64) *simulation {
@@ -260,7 +269,8 @@ func (s *simulation) count(p *simPage) {
 		if to <= from {
 			to = from + 1e-9*s.mean
 		}
-		s.curve[k] += math.Exp(-p.rate*(from-p.last)) * -math.Expm1(-p.rate*(to-from)) / p.rate / s.mean / float64(len(s.pages))
+		s.curve[k] += math.Exp(-p.rate*(from-p.last)) * -math.Expm1(-p.rate*(to-from)) / p.rate / s.mean /
+			float64(len(s.pages))
 		from = to
 	}
 }

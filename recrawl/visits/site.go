@@ -15,14 +15,15 @@ type Site struct {
 	Pool estimate.Pool
 	// What the site's word is worth: dates in its sitemap and feeds, Last-Modified, validators.
 	Sitemap, Dates, Validators Claims
-	// Factor is by how much its pages pay more than the price, because its delay allows fewer visits than they
-	// want (policy.HostFactor); 0 is 1.
+	// Factor is by how much its pages pay more than the price, because its delay allows fewer visits
+	// than they want (policy.HostFactor); 0 is 1.
 	Factor float64
 	// Wanted is the sum of the visits a second that its pages have planned.
 	Wanted float64
 }
 
-// Known reports whether something is known of the page's rate: only then it says something of others.
+// Known reports whether something is known of the page's rate: only then it says something of
+// others.
 func (r *Record) Known() bool { return r.Stats != estimate.Stats{} }
 
 // Count adds a page's part to the sums. The record must be one that was decoded: what is taken out

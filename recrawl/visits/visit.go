@@ -39,7 +39,8 @@ func AnswerOf(status int) Answer {
 
 // Visit is what one fetch of a known page brought.
 type Visit struct {
-	Elapsed time.Duration // since the visit before; 0 or less: not known, so nothing is learnt of the rate
+	// since the visit before; 0 or less: not known, so nothing is learnt of the rate
+	Elapsed time.Duration
 	// Blurred: most of the elapsed time may be missing. Nothing is learnt of the rate either.
 	Blurred bool
 	Took    time.Duration
@@ -60,7 +61,8 @@ const (
 	ByPayload                // any byte
 )
 
-// MaxDistance is the number of bits by which the fingerprints of a text may differ that has not changed.
+// MaxDistance is the number of bits by which the fingerprints of a text may differ that has not
+// changed.
 const MaxDistance = 3
 
 // Verdict is what a visit means.
@@ -79,8 +81,8 @@ func (v Verdict) String() string {
 	return [...]string{"unchanged", "changed", "gone", "unknown"}[min(v, Unknown)]
 }
 
-// Judge compares a visit with the content that is known: digest and r.Text. A page that was gone and
-// is there again has changed.
+// Judge compares a visit with the content that is known: digest and r.Text. A page that was gone
+// and is there again has changed.
 func (r *Record) Judge(digest [20]byte, v *Visit, by Compare) Verdict {
 	switch AnswerOf(v.Status) {
 	case Missing, Removed:

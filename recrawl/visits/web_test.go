@@ -12,7 +12,8 @@ import (
 )
 
 // results makes TestSimulatedWeb run in full and write what it found.
-var results = flag.String("results", "", "simulate 100,000 pages and write this section of docs/results/recrawl.md, such as \"sites, 0.2\"; all: every section")
+var results = flag.String("results", "", "simulate 100,000 pages and write this section of "+
+	"docs/results/recrawl.md, such as \"sites, 0.2\"; all: every section")
 
 const resultsFile = "../../docs/results/recrawl.md"
 
@@ -54,12 +55,15 @@ func TestSimulatedWeb(t *testing.T) {
 		equal, best := equalFreshness(c.web.rates, budget), bestFreshness(c.web.rates, budget)
 		ours := gained(simulate(c.web, budget, 15, newAdaptive(c.web, budget, bounds), 5), equal, best)
 		heuristic := gained(simulate(c.web, budget, 15, doubling{bounds}, 5), equal, best)
-		t.Logf("%s, %.1f visits a change: equal %.4f, best %.4f, gain %.3f, doubling %.3f", c.web.name, c.visits, equal, best, around(ours, 10), around(heuristic, 10))
+		t.Logf("%s, %.1f visits a change: equal %.4f, best %.4f, gain %.3f, doubling %.3f", c.web.name,
+			c.visits, equal, best, around(ours, 10), around(heuristic, 10))
 		if around(ours, 10) < c.least {
-			t.Errorf("%s, %.1f visits a change: the gain is %.3f of the optimum's, want %.2f", c.web.name, c.visits, around(ours, 10), c.least)
+			t.Errorf("%s, %.1f visits a change: the gain is %.3f of the optimum's, want %.2f", c.web.name,
+				c.visits, around(ours, 10), c.least)
 		}
 		if around(ours, 10) < around(heuristic, 10)+0.3 {
-			t.Errorf("%s, %.1f visits a change: the gain is %.3f, that of doubling %.3f", c.web.name, c.visits, around(ours, 10), around(heuristic, 10))
+			t.Errorf("%s, %.1f visits a change: the gain is %.3f, that of doubling %.3f", c.web.name,
+				c.visits, around(ours, 10), around(heuristic, 10))
 		}
 	}
 }
@@ -146,7 +150,9 @@ func compare(of func(int) *web, visits float64) string {
 	w := of(many)
 	budget := visits * w.total()
 	equal, best := equalFreshness(w.rates, budget), bestFreshness(w.rates, budget)
-	fmt.Fprintf(&b, "\nFreshness of 100,000 pages: equal intervals %.4f, optimum with known rates %.4f. The pages' mean interval between changes is %.1f mean intervals.\n",
+	fmt.Fprintf(&b, "\nFreshness of 100,000 pages: equal intervals %.4f, "+
+		"optimum with known rates %.4f. The pages' mean interval between changes is %.1f mean "+
+		"intervals.\n",
 		equal, best, w.meanInterval()*budget/many)
 	run := func(label string, intervals int, how schedule) {
 		line(&b, label, gained(simulate(w, budget, intervals, how, 5), equal, best))

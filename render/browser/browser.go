@@ -66,21 +66,31 @@ func (b *browser) temporary() string {
 // flags are those of a browser that has no network, no window and no service of its vendor.
 func (b *browser) flags() []chromedp.ExecAllocatorOption {
 	flags := map[string]any{
-		"host-resolver-rules": "MAP * ~NOTFOUND", "proxy-server": "http://no-network.invalid:1", "proxy-bypass-list": "<-loopback>",
+		"host-resolver-rules": "MAP * ~NOTFOUND", "proxy-server": "http://no-network.invalid:1",
+		"proxy-bypass-list":               "<-loopback>",
 		"force-webrtc-ip-handling-policy": "disable_non_proxied_udp", "webrtc-ip-handling-policy": "disable_non_proxied_udp",
-		"disable-quic": true, "dns-prefetch-disable": true, "no-pings": true, "disable-background-networking": true,
-		"disable-component-update": true, "disable-domain-reliability": true, "disable-client-side-phishing-detection": true,
-		"disable-sync": true, "disable-default-apps": true, "disable-extensions": true, "safebrowsing-disable-auto-update": true,
-		"disable-features":           "Translate,OptimizationHints,MediaRouter,InterestFeedContentSuggestions,DialMediaRouteProvider,PrivateNetworkAccessPermissionPrompt,BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,AcceptCHFrame",
-		"disable-back-forward-cache": true, "disable-component-extensions-with-background-pages": true, "disable-field-trial-config": true, "metrics-recording-only": true,
-		"block-new-web-contents": true, "deny-permission-prompts": true, "noerrdialogs": true, "disable-breakpad": true,
-		"disable-dev-shm-usage": true, "mute-audio": true, "hide-scrollbars": true, "disable-renderer-backgrounding": true,
-		"disable-background-timer-throttling": true, "disk-cache-size": 1 << 20, "js-flags": "--max-old-space-size=512",
+		"disable-quic": true, "dns-prefetch-disable": true, "no-pings": true,
+		"disable-background-networking": true,
+		"disable-component-update":      true, "disable-domain-reliability": true, "disable-client-side-phishing-detection": true,
+		"disable-sync": true, "disable-default-apps": true, "disable-extensions": true,
+		"safebrowsing-disable-auto-update":                   true,
+		"disable-features":                                   "Translate,OptimizationHints,MediaRouter,InterestFeedContentSuggestions,DialMediaRouteProvider,PrivateNetworkAccessPermissionPrompt,BackForwardCache,RenderDocument,SpareRendererForSitePerProcess,AcceptCHFrame",
+		"disable-back-forward-cache":                         true,
+		"disable-component-extensions-with-background-pages": true, "disable-field-trial-config": true,
+		"metrics-recording-only": true,
+		"block-new-web-contents": true, "deny-permission-prompts": true, "noerrdialogs": true,
+		"disable-breakpad":      true,
+		"disable-dev-shm-usage": true, "mute-audio": true, "hide-scrollbars": true,
+		"disable-renderer-backgrounding":      true,
+		"disable-background-timer-throttling": true, "disk-cache-size": 1 << 20,
+		"js-flags":       "--max-old-space-size=512",
 		"password-store": "basic", "use-mock-keychain": true, "disable-file-system": true,
 		"disable-shared-workers": true, // one with a longer life would meet the next page of its tab
 	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(b.cfg.Browser), chromedp.UserDataDir(filepath.Join(b.dir, "profile")),
-		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU, chromedp.WindowSize(1280, 1024),
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(b.cfg.Browser),
+		chromedp.UserDataDir(filepath.Join(b.dir, "profile")),
+		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.DisableGPU,
+		chromedp.WindowSize(1280, 1024),
 		chromedp.NoInheritEnv, chromedp.Env("HOME="+b.dir, "TMPDIR="+b.temporary(),
 			"PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", profileVariable+"="+filepath.Join(b.dir, "profile")),
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
@@ -106,7 +116,8 @@ func (b *browser) ensure() error {
 			return
 		}
 		alloc, stop := chromedp.NewExecAllocator(context.Background(), b.flags()...)
-		ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {}), chromedp.WithLogf(func(string, ...any) {}))
+		ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {}),
+			chromedp.WithLogf(func(string, ...any) {}))
 		b.ctx, b.cancel = ctx, func() { cancel(); stop() }
 		slow := time.AfterFunc(b.cfg.startTime, b.kill)
 		defer slow.Stop()

@@ -22,19 +22,27 @@ const (
 )
 
 // classify decides about one request. answered: the document was given already.
-func classify(kind network.ResourceType, method, address, pageURL string, mainFrame, answered bool) verdict {
+func classify(
+	kind network.ResourceType,
+	method, address, pageURL string,
+	mainFrame, answered bool,
+) verdict {
 	u, err := url.Parse(address)
-	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(address) <= maxURL
+	web := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		len(address) <= maxURL
 	switch {
-	case kind == network.ResourceTypeDocument && mainFrame && !answered && address == withoutFragment(pageURL):
+	case kind == network.ResourceTypeDocument && mainFrame && !answered &&
+		address == withoutFragment(pageURL):
 		return document
 	case kind == network.ResourceTypeDocument && mainFrame && web && method == http.MethodGet:
 		return away
-	case kind == network.ResourceTypeDocument || !web || method != http.MethodGet && method != http.MethodHead:
+	case kind == network.ResourceTypeDocument || !web ||
+		method != http.MethodGet && method != http.MethodHead:
 		return refuse
 	}
 	switch kind {
-	case network.ResourceTypePing, network.ResourceTypeCSPViolationReport, network.ResourceTypePrefetch, network.ResourceTypeWebSocket, network.ResourceTypeEventSource:
+	case network.ResourceTypePing, network.ResourceTypeCSPViolationReport,
+		network.ResourceTypePrefetch, network.ResourceTypeWebSocket, network.ResourceTypeEventSource:
 		return refuse
 	}
 	return ask
@@ -45,31 +53,41 @@ func withoutFragment(address string) string {
 	return address
 }
 
-// paused handles one request of the tab: it belongs to the page that is shown. Between two pages there is an empty document, and nothing else.
+// paused handles one request of the tab: it belongs to the page that is shown. Between two pages
+// there is an empty document, and nothing else.
 func (t *tab) paused(e fetch.EventRequestPaused) {
 	if s := t.showing(); s != nil {
 		s.paused(e)
 		return
 	}
-	if e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main && e.Request.URL == t.origin+blankPath {
+	if e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main &&
+		e.Request.URL == t.origin+blankPath {
 		_, _ = chromedp.Call(t.ctx, fetch.FulfillRequest, blankDocument(e.RequestID))
 		return
 	}
-	_, _ = chromedp.Call(t.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
+	_, _ = chromedp.Call(t.ctx, fetch.FailRequest,
+		fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
 }
 
-// blankPath is the address, on the origin of a tab, of the document between two pages. It is answered here.
+// blankPath is the address, on the origin of a tab, of the document between two pages. It is
+// answered here.
 const blankPath = "/crawlnode-blank"
 
 func blankDocument(id fetch.RequestID) fetch.FulfillRequestParams {
-	return fetch.FulfillRequestParams{RequestID: id, ResponseCode: http.StatusOK, ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html"}}, Body: []byte("<!DOCTYPE html>")}
+	return fetch.FulfillRequestParams{
+		RequestID:       id,
+		ResponseCode:    http.StatusOK,
+		ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html"}},
+		Body:            []byte("<!DOCTYPE html>"),
+	}
 }
 
-// paused handles one request. It never waits: what has to be fetched gets a goroutine, as far as there
-// is room.
+// paused handles one request. It never waits: what has to be fetched gets a goroutine, as far as
+// there is room.
 func (s *showing) paused(e fetch.EventRequestPaused) {
 	s.mu.Lock()
-	what := classify(e.ResourceType, e.Request.Method, e.Request.URL, s.page.URL, e.FrameID == s.tab.main, s.answered)
+	what := classify(e.ResourceType, e.Request.Method, e.Request.URL, s.page.URL,
+		e.FrameID == s.tab.main, s.answered)
 	if what == document {
 		s.answered = true
 	}
@@ -107,7 +125,8 @@ func (s *showing) paused(e fetch.EventRequestPaused) {
 	}()
 }
 
-// begins counts one more request that is fetched, unless the page is over: then nobody waits for it.
+// begins counts one more request that is fetched, unless the page is over: then nobody waits for
+// it.
 func (s *showing) begins() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +140,11 @@ func (s *showing) begins() bool {
 
 // fetch asks the Fetcher and passes its answer on.
 func (s *showing) fetch(e fetch.EventRequestPaused) {
-	r, err := s.fetcher.Fetch(s.asking, Request{URL: withoutFragment(e.Request.URL), Method: e.Request.Method, Kind: string(e.ResourceType)})
+	r, err := s.fetcher.Fetch(s.asking, Request{
+		URL:    withoutFragment(e.Request.URL),
+		Method: e.Request.Method,
+		Kind:   string(e.ResourceType),
+	})
 	if err != nil {
 		s.fail(e.RequestID, network.ErrorReasonBlockedByClient)
 		return
@@ -138,11 +161,13 @@ func (s *showing) fail(id fetch.RequestID, reason network.ErrorReason) {
 	s.mu.Lock()
 	s.refused++
 	s.mu.Unlock()
-	_, _ = chromedp.Call(s.tab.ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: id, ErrorReason: reason}) // the tab may be gone
+	// the tab may be gone
+	_, _ = chromedp.Call(s.tab.ctx, fetch.FailRequest,
+		fetch.FailRequestParams{RequestID: id, ErrorReason: reason})
 }
 
-// fulfil answers a request. Headers that speak of the transport, or make the browser do requests of its own, are
-// left out.
+// fulfil answers a request. Headers that speak of the transport, or make the browser do requests of
+// its own, are left out.
 func (s *showing) fulfil(id fetch.RequestID, r Response) {
 	params := fetch.FulfillRequestParams{RequestID: id, ResponseCode: int64(r.Status), Body: r.Body}
 	for name, values := range r.Header {
@@ -150,14 +175,31 @@ func (s *showing) fulfil(id fetch.RequestID, r Response) {
 			continue
 		}
 		for _, value := range values {
-			params.ResponseHeaders = append(params.ResponseHeaders, &fetch.HeaderEntry{Name: name, Value: strings.ToValidUTF8(value, "")})
+			params.ResponseHeaders = append(params.ResponseHeaders,
+				&fetch.HeaderEntry{Name: name, Value: strings.ToValidUTF8(value, "")})
 		}
 	}
-	if _, err := chromedp.Call(s.tab.ctx, fetch.FulfillRequest, params); err != nil && s.tab.ctx.Err() == nil {
+	if _, err := chromedp.Call(s.tab.ctx, fetch.FulfillRequest, params); err != nil &&
+		s.tab.ctx.Err() == nil {
 		s.fail(id, network.ErrorReasonFailed)
 	}
 }
 
-var dropped = map[string]bool{"Content-Encoding": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true, "Keep-Alive": true,
-	"Content-Disposition": true, "Link": true, "Refresh": true, "Report-To": true, "Reporting-Endpoints": true, "Nel": true, "Alt-Svc": true,
-	"Content-Security-Policy-Report-Only": true, "Strict-Transport-Security": true, "Clear-Site-Data": true, "Set-Cookie": true}
+var dropped = map[string]bool{
+	"Content-Encoding":                    true,
+	"Content-Length":                      true,
+	"Transfer-Encoding":                   true,
+	"Connection":                          true,
+	"Keep-Alive":                          true,
+	"Content-Disposition":                 true,
+	"Link":                                true,
+	"Refresh":                             true,
+	"Report-To":                           true,
+	"Reporting-Endpoints":                 true,
+	"Nel":                                 true,
+	"Alt-Svc":                             true,
+	"Content-Security-Policy-Report-Only": true,
+	"Strict-Transport-Security":           true,
+	"Clear-Site-Data":                     true,
+	"Set-Cookie":                          true,
+}

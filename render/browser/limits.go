@@ -9,9 +9,11 @@ const (
 	readTime  = 2 * time.Second // of Grace: to read a page at its time-out
 	closeTime = 2 * time.Second // of Grace: to close its tab; after that the browser is killed
 
-	closeLate = 10 * time.Second // the same for a page that was read when it was quiet, or taken back: nobody waits for it
+	// the same for a page that was read when it was quiet, or taken back: nobody waits for it
+	closeLate = 10 * time.Second
 
-	clearTime = 10 * time.Second // to clear the tab of a page that was read when it was quiet; after that it is closed
+	// to clear the tab of a page that was read when it was quiet; after that it is closed
+	clearTime = 10 * time.Second
 
 	endTime = 2 * time.Second // for processes that were killed to be gone
 

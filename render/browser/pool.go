@@ -35,8 +35,9 @@ type Pool struct {
 	slots chan struct{}  // one for each tab in use
 	ended sync.WaitGroup // of browsers, and of pages in them
 
-	mu      sync.Mutex // guards what follows; never held while a browser starts or ends
-	now     *browser   // the one that takes pages; nil before the first and after the last has worn out
+	mu sync.Mutex // guards what follows; never held while a browser starts or ends
+	// the one that takes pages; nil before the first and after the last has worn out
+	now     *browser
 	started int
 	closed  bool
 	stats   Stats
@@ -169,7 +170,8 @@ func (p *Pool) take(origin string) (*browser, *tab, error) {
 	}
 	if p.now == nil {
 		if time.Now().Before(p.pause) {
-			return nil, nil, fmt.Errorf("%w: %s; it is tried again in a minute", ErrNotStarted, p.stats.Broken)
+			return nil, nil, fmt.Errorf("%w: %s; it is tried again in a minute", ErrNotStarted,
+				p.stats.Broken)
 		}
 		p.started++
 		if p.started > 1 {
@@ -244,8 +246,8 @@ func (p *Pool) give(b *browser, healthy bool) (last bool) {
 	return last
 }
 
-// noteStartLocked remembers whether a browser that a page has used did start. last: nobody else uses
-// it.
+// noteStartLocked remembers whether a browser that a page has used did start. last: nobody else
+// uses it.
 func (p *Pool) noteStartLocked(b *browser, last bool) {
 	switch {
 	case b.err == nil:

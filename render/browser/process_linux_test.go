@@ -52,12 +52,14 @@ var wrappers = map[string]string{
 	"ends first":                     `"$B" "$@" &`,
 	"session of its own, ends first": `setsid "$B" "$@" &`,
 	"no environment":                 `env -i PATH="$PATH" HOME="$HOME" "$B" "$@"; exit $?`,
-	"no environment, another session, ends first": `env -i PATH="$PATH" HOME="$HOME" setsid "$B" "$@" &`,
-	"children that stay":                          `sleep 600 & setsid sleep 600 & "$B" "$@"; wait`,
+	"no environment, another session, " +
+		"ends first": `env -i PATH="$PATH" HOME="$HOME" setsid "$B" "$@" &`,
+	"children that stay": `sleep 600 & setsid sleep 600 & "$B" "$@"; wait`,
 	// Where the system permits it: what bubblewrap and the like do.
 	"process namespace": `unshare --pid --fork true 2>/dev/null || exec "$B" "$@"
 unshare --pid --fork "$B" "$@"; exit $?`,
-	"process namespace with its own /proc": `unshare --pid --fork --mount-proc true 2>/dev/null || exec "$B" "$@"
+	"process namespace with its " +
+		"own /proc": `unshare --pid --fork --mount-proc true 2>/dev/null || exec "$B" "$@"
 unshare --pid --fork --mount-proc "$B" "$@"; exit $?`,
 }
 

@@ -8,7 +8,8 @@ import (
 	"os/exec"
 )
 
-// Only Linux has what keeps a browser within its limits and ends it for certain: New refuses elsewhere.
+// Only Linux has what keeps a browser within its limits and ends it for certain: New refuses
+// elsewhere.
 
 const profileVariable = "CRAWLNODE_BROWSER_PROFILE"
 

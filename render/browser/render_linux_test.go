@@ -17,8 +17,8 @@ import (
 // patience is how long a page may take in a test that is not about time: the machine may be busy.
 const patience = 90 * time.Second
 
-// newPool fails in CI, and leaves the test out elsewhere, when there is no browser. After the test no process
-// and no profile may be left.
+// newPool fails in CI, and leaves the test out elsewhere, when there is no browser. After the test
+// no process and no profile may be left.
 func newPool(t *testing.T, cfg Config) *Pool {
 	t.Helper()
 	if _, err := Find(""); err != nil {
@@ -68,10 +68,15 @@ func (s *site) Fetch(_ context.Context, r Request) (Response, error) {
 }
 
 func htmlPage(body string) Page {
-	return Page{URL: "https://site.test/page", Response: Response{Status: 200, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(body)}}
+	return Page{URL: "https://site.test/page", Response: Response{
+		Status: 200,
+		Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		Body:   []byte(body),
+	}}
 }
 
-// TestPages has one browser for all that a page does when it behaves: a start takes longer than the pages.
+// TestPages has one browser for all that a page does when it behaves: a start takes longer than the
+// pages.
 func TestPages(t *testing.T) {
 	p := newPool(t, Config{Timeout: patience, Tabs: 2})
 	t.Run("scripts", func(t *testing.T) { scriptsMakeThePage(t, p) })
@@ -85,20 +90,25 @@ func scriptsMakeThePage(t *testing.T, p *Pool) {
 		"https://site.test/app.js":    `fetch("/data.json").then(r => r.json()).then(d => { document.title = d.title; document.getElementById("app").innerHTML = d.html; history.pushState(null, "", "/route") })`,
 		"https://site.test/data.json": `{"title":"Ä title","html":"<h1>Grüße</h1><a href='#/deep'>deep</a><a href='/next'>next</a><a href='javascript:x()'>no</a>"}`,
 	}}
-	page := htmlPage(`<link rel=canonical href=/canon><div id=app></div><img src=/i.png><script src=/app.js></script>`)
+	page := htmlPage(
+		`<link rel=canonical href=/canon><div id=app></div><img src=/i.png><script src=/app.js></script>`)
 	page.Screenshot = true
 	r, err := p.Render(t.Context(), page, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Title != "Ä title" || !strings.Contains(r.Text, "Grüße") || !strings.Contains(r.DOM, "<h1>Grüße</h1>") || r.Canonical != "https://site.test/canon" {
+	if r.Title != "Ä title" || !strings.Contains(r.Text, "Grüße") ||
+		!strings.Contains(r.DOM, "<h1>Grüße</h1>") || r.Canonical != "https://site.test/canon" {
 		t.Errorf("read title %q, text %q, canonical %q, DOM %q", r.Title, r.Text, r.Canonical, r.DOM)
 	}
-	if got := strings.Join(r.Links, " "); got != "https://site.test/route#/deep https://site.test/next https://site.test/route" {
+	if got := strings.Join(r.Links, " "); got !=
+		"https://site.test/route#/deep https://site.test/next https://site.test/route" {
 		t.Errorf("links are %q", got)
 	}
-	if r.Requests != 2 || r.Refused == 0 || r.TimedOut || !strings.HasPrefix(string(r.Screenshot), "\x89PNG") {
-		t.Errorf("%d requests, %d refused, timed out %v, screenshot of %d bytes", r.Requests, r.Refused, r.TimedOut, len(r.Screenshot))
+	if r.Requests != 2 || r.Refused == 0 || r.TimedOut ||
+		!strings.HasPrefix(string(r.Screenshot), "\x89PNG") {
+		t.Errorf("%d requests, %d refused, timed out %v, screenshot of %d bytes", r.Requests, r.Refused,
+			r.TimedOut, len(r.Screenshot))
 	}
 	for _, url := range s.asked {
 		if url == page.URL {
@@ -107,10 +117,12 @@ func scriptsMakeThePage(t *testing.T, p *Pool) {
 	}
 }
 
-// shadowRootsAreRead has components as web pages are made of: their content is in the text, the links and
-// the DOM once, wherever their roots are; that of closed ones is nowhere, as no script can read it.
+// shadowRootsAreRead has components as web pages are made of: their content is in the text, the
+// links and the DOM once, wherever their roots are; that of closed ones is nowhere, as no script
+// can read it.
 func shadowRootsAreRead(t *testing.T, p *Pool) {
-	page := htmlPage(`<html lang=de class="a b"><body><p>light</p><x-a id=a><b slot=s>slotted</b></x-a><x-c id=c></x-c><x-d id=d></x-d>
+	page := htmlPage(
+		`<html lang=de class="a b"><body><p>light</p><x-a id=a><b slot=s>slotted</b></x-a><x-c id=c></x-c><x-d id=d></x-d>
 <x-e><template shadowrootmode=open><p>declared</p><a href=/declared>d</a></template></x-e>
 <script>
 const root = (e, mode, html) => { const r = e.attachShadow({ mode }); r.innerHTML = html; return r };
@@ -123,7 +135,8 @@ root(document.getElementById("d"), "open", "<p hidden>unseen</p>bare words<area 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"light", "slotted", "outer & shown", "inner", "declared", "bare words"} {
+	for _, word := range []string{"light", "slotted", "outer & shown", "inner", "declared",
+		"bare words"} {
 		if strings.Count(r.Text, word) != 1 {
 			t.Errorf("the text has %q %d times: %q", word, strings.Count(r.Text, word), r.Text)
 		}
@@ -131,12 +144,15 @@ root(document.getElementById("d"), "open", "<p hidden>unseen</p>bare words<area 
 	if strings.Contains(r.Text, "secret") || strings.Contains(r.Text, "unseen") {
 		t.Errorf("the text has what nobody sees: %q", r.Text)
 	}
-	want := "https://site.test/outer https://site.test/declared https://site.test/area https://site.test/inner"
+	want := "https://site.test/outer https://site.test/declared https://site.test/area " +
+		"https://site.test/inner"
 	got := slices.Sorted(slices.Values(r.Links))
 	if !slices.Equal(got, slices.Sorted(slices.Values(strings.Fields(want)))) {
 		t.Errorf("links are %q", got)
 	}
-	if strings.Count(r.DOM, `<template shadowrootmode="open">`) != 4 || !strings.HasPrefix(r.DOM, `<!DOCTYPE html><html lang="de" class="a b"><head>`) || !strings.HasSuffix(r.DOM, "</body></html>") {
+	if strings.Count(r.DOM, `<template shadowrootmode="open">`) != 4 ||
+		!strings.HasPrefix(r.DOM, `<!DOCTYPE html><html lang="de" class="a b"><head>`) ||
+		!strings.HasSuffix(r.DOM, "</body></html>") {
 		t.Errorf("the DOM is %s", r.DOM)
 	}
 	for _, part := range []string{`href="/inner"`, `href="/declared"`, `src="/i.png"`} {
@@ -146,7 +162,8 @@ root(document.getElementById("d"), "open", "<p hidden>unseen</p>bare words<area 
 	}
 }
 
-// A page is given to the browser as it was fetched, and nothing but the Fetcher can make a connection.
+// A page is given to the browser as it was fetched, and nothing but the Fetcher can make a
+// connection.
 func TestHostilePages(t *testing.T) {
 	canary, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,7 +192,8 @@ func TestHostilePages(t *testing.T) {
 	})
 	addr, udp := canary.Addr().String(), packets.LocalAddr().String()
 	host, port, _ := strings.Cut(addr, ":")
-	replace := strings.NewReplacer("CANARY", addr, "UDP", udp, "HOST", host, "PORT", port, "NUMBER", "2130706433", "REBIND", "localhost:"+port)
+	replace := strings.NewReplacer("CANARY", addr, "UDP", udp, "HOST", host, "PORT", port, "NUMBER",
+		"2130706433", "REBIND", "localhost:"+port)
 
 	const timeout = 6 * time.Second
 	const slack = 15 * time.Second // for a machine that lets the test itself wait
@@ -195,7 +213,8 @@ func TestHostilePages(t *testing.T) {
 			}
 		})
 	}
-	for end := time.Now().Add(patience); p.Stats().Busy != 0; time.Sleep(10 * time.Millisecond) { // a browser is still being killed
+	// a browser is still being killed
+	for end := time.Now().Add(patience); p.Stats().Busy != 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d slots are in use", p.Stats().Busy)
 		}
@@ -209,14 +228,15 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// warm shows a page that does nothing. The time-out of a pool may be too short for a busy machine that
-// starts a browser, so it is tried again.
+// warm shows a page that does nothing. The time-out of a pool may be too short for a busy machine
+// that starts a browser, so it is tried again.
 func warm(t *testing.T, p *Pool) {
 	t.Helper()
 	var err error
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		var r Result
-		if r, err = p.Render(t.Context(), htmlPage(`<p>plain words`), &site{}); err == nil && strings.Contains(r.Text, "plain words") {
+		if r, err = p.Render(t.Context(), htmlPage(`<p>plain words`), &site{}); err == nil &&
+			strings.Contains(r.Text, "plain words") {
 			return
 		}
 	}

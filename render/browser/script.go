@@ -2,12 +2,13 @@ package browser
 
 import "fmt"
 
-// bindingName is the function by which guardScript reports routes; the script hides it from the page.
+// bindingName is the function by which guardScript reports routes; the script hides it from the
+// page.
 const bindingName = "__crawlnodeRoute"
 
-// guardScript runs before the scripts of a page. It reports the routes of pushState and window.open, and
-// removes what would disturb: dialogs, printing, WebRTC, service workers. It is a convenience and no
-// wall: the wall is that the browser has no network.
+// guardScript runs before the scripts of a page. It reports the routes of pushState and
+// window.open, and removes what would disturb: dialogs, printing, WebRTC, service workers. It is a
+// convenience and no wall: the wall is that the browser has no network.
 var guardScript = fmt.Sprintf(`(() => {
   const send = window[%[1]q]; delete window[%[1]q];
   let left = %[2]d;
@@ -25,8 +26,9 @@ var guardScript = fmt.Sprintf(`(() => {
   try { Object.defineProperty(Navigator.prototype, "serviceWorker", { get: () => undefined }) } catch (e) {}
 })()`, bindingName, maxRoutes)
 
-// quietScript waits until the document is complete and has not changed for quietTime. What counts as a change is the number of elements, the
-// length of the text, and the address: a clock that shows the time is quiet. It looks for the first two only after a mutation. Time in which the page
+// quietScript waits until the document is complete and has not changed for quietTime. What counts
+// as a change is the number of elements, the length of the text, and the address: a clock that
+// shows the time is quiet. It looks for the first two only after a mutation. Time in which the page
 // had no processor, so that its timer came late, is no quiet time.
 var quietScript = fmt.Sprintf(`(() => {
   if (!globalThis.look) {
@@ -56,12 +58,13 @@ const scrollScript = `(() => {
   return true;
 })()`
 
-// clearScript clears what belongs to the tab and not to the storage of its browser context, and the local storage: what the page before has
-// still written there comes before this, in the same process.
+// clearScript clears what belongs to the tab and not to the storage of its browser context, and the
+// local storage: what the page before has still written there comes before this, in the same
+// process.
 const clearScript = `(() => { for (const name of ["sessionStorage", "localStorage"]) try { window[name].clear() } catch (e) {} window.name = ""; return true })()`
 
-// readScript reads the page as JSON. Open shadow roots are part of it: their links and text count, and
-// the DOM has them as declarative ones, in template elements.
+// readScript reads the page as JSON. Open shadow roots are part of it: their links and text count,
+// and the DOM has them as declarative ones, in template elements.
 var readScript = fmt.Sprintf(`(() => {
   let cut = false;
   const part = (s, n) => { s = String(s || ""); if (s.length > n) { cut = true; s = s.slice(0, n) } return s.toWellFormed() };

@@ -44,7 +44,8 @@ func newShowing(t *tab, p Page, fetcher Fetcher) *showing {
 	return s
 }
 
-// begin starts the browser if need be, and returns when the page's time will be over: it begins now, however long the start took.
+// begin starts the browser if need be, and returns when the page's time will be over: it begins
+// now, however long the start took.
 func (b *browser) begin(timeout time.Duration) (end time.Time, err error) {
 	if err := b.ensure(); err != nil {
 		return time.Time{}, err
@@ -52,21 +53,30 @@ func (b *browser) begin(timeout time.Duration) (end time.Time, err error) {
 	return time.Now().Add(timeout), nil
 }
 
-// render shows one page, in the tab that is given or in a new one. It returns within the time-out plus Grace, after the start of the browser. The
-// caller calls closing, which clears or closes the tab. That reports whether the browser is healthy (if not, it has to be killed), and the tab
-// if it can show another page.
-func (b *browser) render(parent context.Context, timeout time.Duration, p Page, fetcher Fetcher, t *tab) (result Result, closing func() (healthy bool, kept *tab), err error) {
+// render shows one page, in the tab that is given or in a new one. It returns within the time-out
+// plus Grace, after the start of the browser. The caller calls closing, which clears or closes the
+// tab. That reports whether the browser is healthy (if not, it has to be killed), and the tab if it
+// can show another page.
+func (b *browser) render(
+	parent context.Context,
+	timeout time.Duration,
+	p Page,
+	fetcher Fetcher,
+	t *tab,
+) (result Result, closing func() (healthy bool, kept *tab), err error) {
 	end, err := b.begin(timeout)
 	if err != nil {
 		return Result{}, func() (bool, *tab) { return false, nil }, err
 	}
-	abort := time.AfterFunc(time.Until(end)+readTime, b.kill) // a call that does not return ends with the browser
+	// a call that does not return ends with the browser
+	abort := time.AfterFunc(time.Until(end)+readTime, b.kill)
 	defer abort.Stop()
 	if t == nil {
 		t = b.newTab(originOf(p.URL))
 	}
 	s := newShowing(t, p, fetcher)
-	stop := context.AfterFunc(parent, t.cancel) // also when it was taken back while the browser started
+	// also when it was taken back while the browser started
+	stop := context.AfterFunc(parent, t.cancel)
 	result, err = s.run(end)
 	s.over()
 	s.mu.Lock()
@@ -89,7 +99,8 @@ func (b *browser) render(parent context.Context, timeout time.Duration, p Page, 
 	}, err
 }
 
-// whole reports whether the page was read when it was quiet: its tab can be cleared, or closes well, in time.
+// whole reports whether the page was read when it was quiet: its tab can be cleared, or closes
+// well, in time.
 func (r *Result) whole(err error) bool { return err == nil && !r.TimedOut }
 
 // closing clears the tab of a page that was read when it was quiet, and closes that of another one.
@@ -119,8 +130,8 @@ func (s *showing) cleared() bool {
 	return s.tab.clear(ctx) == nil && within(clearTime, s.wg.Wait)
 }
 
-// within waits for do, but no longer than limit. It reports whether do has ended; if not, what it waits for ends with the browser, which has to
-// be killed.
+// within waits for do, but no longer than limit. It reports whether do has ended; if not, what it
+// waits for ends with the browser, which has to be killed.
 func within(limit time.Duration, do func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -153,7 +164,9 @@ func (s *showing) run(end time.Time) (Result, error) {
 		return Result{}, fmt.Errorf("showing the page: %s", navigated.ErrorText)
 	}
 	old := s.tab.origin + blankPath
-	if err := s.tab.arrive(ctx, func(at string) bool { return at != old && at != "about:blank" }); err != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err := s.tab.arrive(ctx, func(at string) bool {
+		return at != old && at != "about:blank"
+	}); err != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Result{}, fmt.Errorf("showing the page: %w", err)
 	}
 	late := s.settle(ctx)
@@ -173,8 +186,8 @@ func (s *showing) route(url string) {
 	}
 }
 
-// settle waits until neither the network nor the DOM has changed for quietTime, scrolls to the end once, and
-// waits again. It reports whether the time-out came first.
+// settle waits until neither the network nor the DOM has changed for quietTime, scrolls to the end
+// once, and waits again. It reports whether the time-out came first.
 func (s *showing) settle(ctx context.Context) (late bool) {
 	err := s.quiet(ctx)
 	if err == nil {
@@ -186,8 +199,8 @@ func (s *showing) settle(ctx context.Context) (late bool) {
 	return err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 }
 
-// quiet waits until neither the network nor the DOM has changed for quietTime. The page itself looks at its DOM: a look from here costs three
-// processes a turn.
+// quiet waits until neither the network nor the DOM has changed for quietTime. The page itself
+// looks at its DOM: a look from here costs three processes a turn.
 func (s *showing) quiet(ctx context.Context) error {
 	for {
 		if _, err := evaluate[bool](ctx, s.tab.main, quietScript); err != nil {
@@ -211,14 +224,21 @@ func (s *showing) networkQuiet() bool {
 	return s.open.Load() == 0 && time.Since(time.Unix(0, s.ended.Load())) >= quietTime
 }
 
-// evaluate runs a script and decodes its value, in a world of its own: nothing that the page has changed in its own world is there.
+// evaluate runs a script and decodes its value, in a world of its own: nothing that the page has
+// changed in its own world is there.
 func evaluate[T any](ctx context.Context, frame cdp.FrameID, script string) (value T, err error) {
-	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "read"})
+	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld,
+		page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "read"})
 	if err != nil {
 		return value, err
 	}
 	yes := true
-	result, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: script, ContextID: world.ExecutionContextID, ReturnByValue: &yes, AwaitPromise: &yes})
+	result, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{
+		Expression:    script,
+		ContextID:     world.ExecutionContextID,
+		ReturnByValue: &yes,
+		AwaitPromise:  &yes,
+	})
 	switch {
 	case err != nil:
 		return value, err
@@ -240,7 +260,13 @@ func (s *showing) read(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{DOM: read.DOM, Text: read.Text, Title: read.Title, Canonical: read.Canonical, Truncated: read.Cut}
+	r := Result{
+		DOM:       read.DOM,
+		Text:      read.Text,
+		Title:     read.Title,
+		Canonical: read.Canonical,
+		Truncated: read.Cut,
+	}
 	s.mu.Lock()
 	all := append(read.Links, s.routes...)
 	s.mu.Unlock()
@@ -254,7 +280,8 @@ func (s *showing) read(ctx context.Context) (Result, error) {
 	if !s.page.Screenshot {
 		return r, nil
 	}
-	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	shot, err := chromedp.Call(ctx, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
 	if err != nil {
 		return Result{}, fmt.Errorf("screenshot: %w", err)
 	}

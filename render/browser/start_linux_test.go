@@ -31,8 +31,8 @@ func pretender(t *testing.T, script string) Config {
 	return Config{Browser: path, Dir: filepath.Join(dir, "profiles"), Timeout: time.Millisecond}
 }
 
-// A browser that is a script whose child never answers is ended with that child, which holds its pipes open. The page
-// has its error, and the pool can be closed.
+// A browser that is a script whose child never answers is ended with that child, which holds its
+// pipes open. The page has its error, and the pool can be closed.
 func TestBrowserNeverReady(t *testing.T) {
 	t.Parallel()
 	cfg := pretender(t, "sleep 600")
@@ -57,7 +57,8 @@ func TestBrowserNeverReady(t *testing.T) {
 	}
 }
 
-// A browser that starts for longer than a page may take is not ended for that: here it has the time to end by itself, and to say why.
+// A browser that starts for longer than a page may take is not ended for that: here it has the time
+// to end by itself, and to say why.
 func TestSlowStart(t *testing.T) {
 	t.Parallel()
 	p, err := New(pretender(t, "sleep 3; echo missing library >&2; exit 1"))
@@ -65,12 +66,14 @@ func TestSlowStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Render(t.Context(), htmlPage("x"), &site{}); !errors.Is(err, ErrNotStarted) || !strings.Contains(err.Error(), "missing library") {
+	if _, err := p.Render(t.Context(), htmlPage("x"), &site{}); !errors.Is(err, ErrNotStarted) ||
+		!strings.Contains(err.Error(), "missing library") {
 		t.Errorf("the error is %v, want the browser's own reason", err)
 	}
 }
 
-// The time of a page begins when the browser has started, also for one that waits for the start that another page has asked for.
+// The time of a page begins when the browser has started, also for one that waits for the start
+// that another page has asked for.
 func TestTimeBeginsAfterTheStart(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(Config{}, "")
@@ -87,7 +90,8 @@ func TestTimeBeginsAfterTheStart(t *testing.T) {
 	}
 }
 
-// After some browsers that end before they are ready no page waits for another one, and the pool says why.
+// After some browsers that end before they are ready no page waits for another one, and the pool
+// says why.
 func TestBrowserDoesNotStart(t *testing.T) {
 	t.Parallel()
 	p, err := New(pretender(t, "echo missing library >&2; exit 1"))
@@ -106,8 +110,8 @@ func TestBrowserDoesNotStart(t *testing.T) {
 	}
 }
 
-// A page that is taken back while the browser starts is given back at once. Its slot is free when the browser has ended, and it counts
-// neither as a page nor as one that took too long.
+// A page that is taken back while the browser starts is given back at once. Its slot is free when
+// the browser has ended, and it counts neither as a page nor as one that took too long.
 func TestTakenBackWhileTheBrowserStarts(t *testing.T) {
 	t.Parallel()
 	p, err := New(pretender(t, "sleep 600"))

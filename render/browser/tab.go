@@ -22,8 +22,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tab is a target of the browser with a browser context of its own. It shows one page after the other, all of one origin: a process for
-// each page costs more than the page. Between two pages it is cleared.
+// tab is a target of the browser with a browser context of its own. It shows one page after the
+// other, all of one origin: a process for each page costs more than the page. Between two pages it
+// is cleared.
 type tab struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -52,7 +53,8 @@ func (b *browser) newTab(origin string) *tab {
 	return t
 }
 
-// open opens the tab and registers everything that stands between its pages and the outside. It does nothing for a tab that is open.
+// open opens the tab and registers everything that stands between its pages and the outside. It
+// does nothing for a tab that is open.
 func (t *tab) open(ctx context.Context) error {
 	if t.main != "" {
 		return nil
@@ -84,14 +86,20 @@ func (t *tab) prepare(ctx context.Context) error {
 	if _, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{}); err != nil {
 		return err
 	}
-	if _, err := chromedp.Call(ctx, runtime.AddBinding, runtime.AddBindingParams{Name: bindingName}); err != nil {
+	if _, err := chromedp.Call(ctx, runtime.AddBinding, runtime.AddBindingParams{
+		Name: bindingName,
+	}); err != nil {
 		return err
 	}
-	deny := devtools.SetDownloadBehaviorParams{Behavior: devtools.SetDownloadBehaviorBehaviorDeny, BrowserContextID: chromedp.FromContext(t.ctx).BrowserContextID}
+	deny := devtools.SetDownloadBehaviorParams{
+		Behavior:         devtools.SetDownloadBehaviorBehaviorDeny,
+		BrowserContextID: chromedp.FromContext(t.ctx).BrowserContextID,
+	}
 	if _, err := chromedp.CallBrowser(ctx, devtools.SetDownloadBehavior, deny); err != nil {
 		return err
 	}
-	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: guardScript}); err != nil {
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: guardScript}); err != nil {
 		return err
 	}
 	if err := t.silence(ctx); err != nil {
@@ -101,14 +109,17 @@ func (t *tab) prepare(ctx context.Context) error {
 	return nil
 }
 
-// silence ends the events that chromedp has asked for and that nobody reads here: the DOM as it changes, styles, requests, logs.
+// silence ends the events that chromedp has asked for and that nobody reads here: the DOM as it
+// changes, styles, requests, logs.
 func (t *tab) silence(ctx context.Context) error {
-	for _, off := range []cdp.Command[cdp.Empty, cdp.Empty]{css.Disable, dom.Disable, log.Disable, network.Disable} {
+	for _, off := range []cdp.Command[cdp.Empty, cdp.Empty]{css.Disable, dom.Disable, log.Disable,
+		network.Disable} {
 		if _, err := chromedp.Call(ctx, off, cdp.Empty{}); err != nil {
 			return err
 		}
 	}
-	if _, err := chromedp.Call(ctx, page.SetLifecycleEventsEnabled, page.SetLifecycleEventsEnabledParams{}); err != nil {
+	if _, err := chromedp.Call(ctx, page.SetLifecycleEventsEnabled,
+		page.SetLifecycleEventsEnabledParams{}); err != nil {
 		return err
 	}
 	if _, err := chromedp.Call(ctx, target.SetAutoAttach, target.SetAutoAttachParams{}); err != nil {
@@ -145,8 +156,8 @@ func (t *tab) shows(s *showing) {
 	t.now = s
 }
 
-// clear takes the page out of the tab, and everything that it may have left for the next one: an empty document of the same origin is shown
-// first, so that no script of the page runs any more.
+// clear takes the page out of the tab, and everything that it may have left for the next one: an
+// empty document of the same origin is shown first, so that no script of the page runs any more.
 func (t *tab) clear(ctx context.Context) error {
 	t.shows(nil)
 	blank, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: t.origin + blankPath})
@@ -165,7 +176,8 @@ func (t *tab) clear(ctx context.Context) error {
 	var steps [3]error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, steps[0] = chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{Origin: t.origin, StorageTypes: "all"})
+		_, steps[0] = chromedp.Call(ctx, storage.ClearDataForOrigin,
+			storage.ClearDataForOriginParams{Origin: t.origin, StorageTypes: "all"})
 	})
 	wg.Go(func() { _, steps[1] = chromedp.Call(ctx, network.ClearBrowserCookies, cdp.Empty{}) })
 	wg.Go(func() { _, steps[2] = chromedp.Call(ctx, page.ResetNavigationHistory, cdp.Empty{}) })
@@ -173,8 +185,9 @@ func (t *tab) clear(ctx context.Context) error {
 	return errors.Join(steps[:]...)
 }
 
-// arrive waits until the document with the address that is wanted is there. The browser says that it has navigated a moment before the document
-// before is gone, and an evaluation that is under way then fails.
+// arrive waits until the document with the address that is wanted is there. The browser says that
+// it has navigated a moment before the document before is gone, and an evaluation that is under way
+// then fails.
 func (t *tab) arrive(ctx context.Context, wanted func(address string) bool) error {
 	for failed := 0; ; {
 		at, err := evaluate[string](ctx, t.main, "location.href")

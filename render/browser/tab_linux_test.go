@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// leavingPage tries to leave something for the next page of its origin, and shows what the page before has left.
+// leavingPage tries to leave something for the next page of its origin, and shows what the page
+// before has left.
 const leavingPage = `<p id=out></p><script>
 const found = [];
 const note = (name, there) => { if (there) found.push(name) };
@@ -31,8 +32,8 @@ setInterval(() => { localStorage.again = 1 }, 1);
 })().catch(e => { document.getElementById("out").textContent = "failed: " + e });
 </script>`
 
-// Pages of one origin are shown in one tab, and none of them sees what one before it has left. A busy machine may be too slow to clear the tab: then
-// the next page has a new one.
+// Pages of one origin are shown in one tab, and none of them sees what one before it has left. A
+// busy machine may be too slow to clear the tab: then the next page has a new one.
 func tabIsCleared(t *testing.T, p *Pool) {
 	most := 0
 	for i, end := 0, time.Now().Add(patience); i < 3 || most < 2 && time.Now().Before(end); i++ {
@@ -70,10 +71,16 @@ func (p *Pool) idle(t *testing.T) []*tab {
 	return append([]*tab(nil), p.now.idle...)
 }
 
-// A page of another origin has another tab, and no more tabs are idle than pages may be shown at a time.
+// A page of another origin has another tab, and no more tabs are idle than pages may be shown at a
+// time.
 func tabsAreOfOneOrigin(t *testing.T, p *Pool) {
-	for _, origin := range []string{"https://a.test", "http://a.test", "https://a.test:8443", "https://a.test"} {
-		r, err := p.Render(t.Context(), Page{URL: origin + "/x", Response: Response{Status: 200, Header: http.Header{"Content-Type": {"text/html"}}, Body: []byte(`<p>words`)}}, &site{})
+	for _, origin := range []string{"https://a.test", "http://a.test", "https://a.test:8443",
+		"https://a.test"} {
+		r, err := p.Render(t.Context(), Page{URL: origin + "/x", Response: Response{
+			Status: 200,
+			Header: http.Header{"Content-Type": {"text/html"}},
+			Body:   []byte(`<p>words`),
+		}}, &site{})
 		if err != nil || r.Text != "words" {
 			t.Errorf("%s: %v, %q", origin, err, r.Text)
 		}

@@ -16,7 +16,8 @@ var (
 	// ErrNotStarted is an ErrBrowser of one that does not start.
 	ErrNotStarted = fmt.Errorf("%w before it was ready", ErrBrowser)
 	// ErrNoBrowser is a system without Chromium.
-	ErrNoBrowser = errors.New("no browser: install chromium-headless-shell or chromium, or name one with --browser")
+	ErrNoBrowser = errors.New(
+		"no browser: install chromium-headless-shell or chromium, or name one with --browser")
 	// ErrClosed is a pool after Close.
 	ErrClosed = errors.New("the pool of browsers is closed")
 )
@@ -73,7 +74,8 @@ type Config struct {
 	MemoryBytes     int64         // of all processes of the browser; default 1 GiB
 	PagesPerBrowser int           // default 200
 
-	startTime time.Duration // bounds the start of a browser; default 30 s. No page's time-out includes it
+	// bounds the start of a browser; default 30 s. No page's time-out includes it
+	startTime time.Duration
 }
 
 func (c Config) withDefaults() Config {

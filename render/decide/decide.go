@@ -15,7 +15,8 @@ type Verdict struct {
 	sign sign
 }
 
-// sign is the strongest sign of a page. Pages with the same one, under one path of one site, are of one template.
+// sign is the strongest sign of a page. Pages with the same one, under one path of one site, are of
+// one template.
 type sign uint8
 
 const (
@@ -44,14 +45,16 @@ type Signs struct {
 const littleText = 200
 
 var (
-	emptyRoot = regexp.MustCompile(`(?i)<(?:div|main|section)\s[^>]{0,200}\bid=["']?(app|root|main|__next|__nuxt|___gatsby|application|svelte|q-app)["']?[^>]{0,200}>\s*(?:<!--[^<]{0,100}-->\s*)?</(?:div|main|section)>`)
-	noscript  = regexp.MustCompile(`(?is)<noscript[^>]{0,200}>(.{0,900}?)</noscript`)
-	asks      = regexp.MustCompile(`(?i)\b(?:enable|requires?|needs?|turn on|activate)\b[^<]{0,60}\bJavaScript\b`)
-	script    = regexp.MustCompile(`(?i)<script[\s>]`)
+	emptyRoot = regexp.MustCompile(
+		`(?i)<(?:div|main|section)\s[^>]{0,200}\bid=["']?(app|root|main|__next|__nuxt|___gatsby|application|svelte|q-app)["']?[^>]{0,200}>\s*(?:<!--[^<]{0,100}-->\s*)?</(?:div|main|section)>`)
+	noscript = regexp.MustCompile(`(?is)<noscript[^>]{0,200}>(.{0,900}?)</noscript`)
+	asks     = regexp.MustCompile(
+		`(?i)\b(?:enable|requires?|needs?|turn on|activate)\b[^<]{0,60}\bJavaScript\b`)
+	script = regexp.MustCompile(`(?i)<script[\s>]`)
 )
 
-// marks are those of frameworks that build pages in the browser. One that is an attribute is a mark only as a whole name within a tag:
-// "embedding-applications" is a word of a manual.
+// marks are those of frameworks that build pages in the browser. One that is an attribute is a mark
+// only as a whole name within a tag: "embedding-applications" is a word of a manual.
 var marks = []struct {
 	mark, framework string
 	attribute       bool
@@ -63,15 +66,22 @@ var marks = []struct {
 // maxLook is how much of a page is looked at.
 const maxLook = 1 << 20
 
-// Look reads the signs of a page. textBytes is the length of its text as the parser of pages found it.
+// Look reads the signs of a page. textBytes is the length of its text as the parser of pages found
+// it.
 func Look(body []byte, textBytes int, url string) Signs {
 	body = body[:min(len(body), maxLook)]
-	s := Signs{TextBytes: textBytes, Scripts: len(script.FindAllIndex(body, 100)), Noscript: asksForScripts(body), HashBang: strings.Contains(url, "#!")}
+	s := Signs{
+		TextBytes: textBytes,
+		Scripts:   len(script.FindAllIndex(body, 100)),
+		Noscript:  asksForScripts(body),
+		HashBang:  strings.Contains(url, "#!"),
+	}
 	if m := emptyRoot.FindSubmatch(body); m != nil {
 		s.EmptyRoot = string(m[1])
 	}
 	for _, m := range marks {
-		if !m.attribute && bytes.Contains(body, []byte(m.mark)) || m.attribute && hasAttribute(body, m.mark) {
+		if !m.attribute && bytes.Contains(body, []byte(m.mark)) ||
+			m.attribute && hasAttribute(body, m.mark) {
 			s.Framework = m.framework
 			break
 		}
@@ -79,13 +89,15 @@ func Look(body []byte, textBytes int, url string) Signs {
 	return s
 }
 
-// longTag bounds how far before an attribute its tag may begin, and maxNamed how many places are looked at.
+// longTag bounds how far before an attribute its tag may begin, and maxNamed how many places are
+// looked at.
 const (
 	longTag  = 2048
 	maxNamed = 200
 )
 
-// hasAttribute reports whether a tag of the page has the attribute. Texts and scripts of a page may name it too.
+// hasAttribute reports whether a tag of the page has the attribute. Texts and scripts of a page may
+// name it too.
 func hasAttribute(body []byte, name string) bool {
 	for at, tries := 0, 0; tries < maxNamed; at, tries = at+1, tries+1 {
 		k := bytes.Index(body[at:], []byte(name))
@@ -95,7 +107,8 @@ func hasAttribute(body []byte, name string) bool {
 		at += k
 		before, after := body[max(0, at-longTag):at], body[at+len(name):]
 		open := bytes.LastIndexAny(before, "<>")
-		if open >= 0 && before[open] == '<' && open+1 < len(before) && letter(before[open+1]) && space(before[len(before)-1]) &&
+		if open >= 0 && before[open] == '<' && open+1 < len(before) && letter(before[open+1]) &&
+			space(before[len(before)-1]) &&
 			(len(after) > 0 && (space(after[0]) || strings.IndexByte("=>/", after[0]) >= 0)) {
 			return true
 		}
@@ -110,7 +123,8 @@ func space(c byte) bool { return strings.IndexByte(" \t\r\n\f", c) >= 0 }
 // Scripted reports whether a page has a script at all. Without one, nothing else of it matters.
 func Scripted(body []byte) bool { return script.Match(body[:min(len(body), maxLook)]) }
 
-// asksForScripts reports whether a noscript asks for JavaScript. The first few are enough: others are pixels.
+// asksForScripts reports whether a noscript asks for JavaScript. The first few are enough: others
+// are pixels.
 func asksForScripts(body []byte) bool {
 	for _, m := range noscript.FindAllSubmatch(body, 10) {
 		if asks.Match(m[1]) {
@@ -133,11 +147,15 @@ func Auto(s Signs) Verdict {
 	case s.HashBang:
 		return Verdict{true, "its address has a hash-bang", hashBang}
 	case s.Framework != "" && little:
-		return Verdict{true, fmt.Sprintf("it has the marks of %s and %d bytes of text", s.Framework, s.TextBytes), framework}
+		return Verdict{true,
+			fmt.Sprintf("it has the marks of %s and %d bytes of text", s.Framework, s.TextBytes), framework}
 	case little:
-		return Verdict{true, fmt.Sprintf("%d bytes of text beside %d scripts", s.TextBytes, s.Scripts), littleBesideScripts}
+		return Verdict{true, fmt.Sprintf("%d bytes of text beside %d scripts", s.TextBytes, s.Scripts),
+			littleBesideScripts}
 	case s.EmptyRoot != "" || s.Noscript || s.Framework != "":
-		return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes), hinted}
+		return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes),
+			hinted}
 	}
-	return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes), muchText}
+	return Verdict{false, fmt.Sprintf("%d bytes of text are there without scripts", s.TextBytes),
+		muchText}
 }

@@ -18,7 +18,14 @@ func TestAuto(t *testing.T) {
 		{"react", `<div id="root"></div><script src=a></script>`, "", "http://a/", true, "#root"},
 		{"vue with a comment", `<div class=x id=app><!-- built files --></div><script>`, "", "http://a/", true, "#app"},
 		{"filled by the server", `<div id="root"></div>` + long + `<script src=a></script>`, long, "http://a/", false, "500 bytes"},
-		{"noscript", `<noscript><b>You need to enable</b> <i>or</i> please enable JavaScript to run this.</noscript><script>`, "", "http://a/", true, "noscript"},
+		{
+			"noscript",
+			`<noscript><b>You need to enable</b> <i>or</i> please enable JavaScript to run this.</noscript><script>`,
+			"",
+			"http://a/",
+			true,
+			"noscript",
+		},
 		{"docsify", `<div id=x>Loading</div><script>window.$docsify={}</script>`, "Loading", "http://a/", true, "docsify"},
 		{"AngularJS", `<html lang="en" ng-app=shop><p>Loading<script>`, "Loading", "http://a/", true, "AngularJS"},
 		{"an attribute without a value", "<body\n ng-app><script>", "", "http://a/", true, "AngularJS"},
@@ -38,8 +45,10 @@ func TestAuto(t *testing.T) {
 func TestHasAttribute(t *testing.T) {
 	for page, want := range map[string]bool{
 		`<a ng-app>`: true, `<a x="1" ng-app="b">`: true, `<br ng-app/>`: true, "<a\nng-app\n>": true,
-		`ng-app`: false, `<a>ng-app </a>`: false, `< ng-app >`: false, `<a xng-app>`: false, `<a ng-apple>`: false, `<a ng-app`: false, `<a data-ng-app>`: false,
-		`if (a <b ng-app`: false, `<a ng-apps><b ng-app>`: true, `<a ` + strings.Repeat("x ", longTag) + `ng-app>`: false,
+		`ng-app`: false, `<a>ng-app </a>`: false, `< ng-app >`: false, `<a xng-app>`: false,
+		`<a ng-apple>`: false, `<a ng-app`: false, `<a data-ng-app>`: false,
+		`if (a <b ng-app`: false, `<a ng-apps><b ng-app>`: true,
+		`<a ` + strings.Repeat("x ", longTag) + `ng-app>`: false,
 	} {
 		if got := hasAttribute([]byte(page), "ng-app"); got != want {
 			t.Errorf("%.40s: %v, want %v", page, got, want)

@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// firstPages of a template that seem to need a browser are rendered; when that adds nothing to them, the rest is not.
+	// firstPages of a template that seem to need a browser are rendered; when that adds nothing to
+	// them, the rest is not.
 	firstPages = 3
 	// trialPages of a template that seem to need none, but may, are rendered, and maxTrials of a site.
 	trialPages = 2
 	maxTrials  = 6
-	// maxFruitless pages of a site that have little text and no other sign are rendered for nothing, whatever their templates: a site of
-	// stubs in many folders has as many templates.
+	// maxFruitless pages of a site that have little text and no other sign are rendered for nothing,
+	// whatever their templates: a site of stubs in many folders has as many templates.
 	maxFruitless = 9
 
 	// maxTemplates bounds what is remembered, and maxShape the bytes of a template's name.
@@ -23,7 +24,8 @@ const (
 	maxShape     = 48
 )
 
-// template names the pages that one piece of a site's program makes: those of a site below one folder, with one extension.
+// template names the pages that one piece of a site's program makes: those of a site below one
+// folder, with one extension.
 type template struct{ site, shape string }
 
 // lesson is what the pages of a template have taught.
@@ -40,8 +42,8 @@ type tally struct {
 	gained uint8
 }
 
-// Learner decides about pages by their signs and by what rendering has added to pages of their template. It is not
-// for several goroutines at once.
+// Learner decides about pages by their signs and by what rendering has added to pages of their
+// template. It is not for several goroutines at once.
 type Learner struct {
 	lessons map[template]*lesson
 	sites   map[string]sum // what does not depend on templates
@@ -101,12 +103,14 @@ func (l *Learner) of(site, path string) *lesson {
 	return x
 }
 
-// makeRoom forgets an eighth of the templates when there are too many: sorting them costs more than forgetting.
+// makeRoom forgets an eighth of the templates when there are too many: sorting them costs more than
+// forgetting.
 func (l *Learner) makeRoom() {
 	if len(l.lessons) < maxTemplates {
 		return
 	}
-	old := slices.SortedFunc(maps.Keys(l.lessons), func(a, b template) int { return cmp.Compare(l.lessons[a].used, l.lessons[b].used) })
+	old := slices.SortedFunc(maps.Keys(l.lessons),
+		func(a, b template) int { return cmp.Compare(l.lessons[a].used, l.lessons[b].used) })
 	kept := make(map[string]bool)
 	for k, t := range old {
 		if k < maxTemplates/8 {
@@ -118,7 +122,8 @@ func (l *Learner) makeRoom() {
 	maps.DeleteFunc(l.sites, func(site string, _ sum) bool { return !kept[site] })
 }
 
-// Decide decides about a page of a site (its host), and counts it as one of the first of its template when it is.
+// Decide decides about a page of a site (its host), and counts it as one of the first of its
+// template when it is.
 func (l *Learner) Decide(site, path string, s Signs) Verdict {
 	v := Auto(s)
 	x := l.of(site, path)
@@ -127,12 +132,14 @@ func (l *Learner) Decide(site, path string, s Signs) Verdict {
 	switch {
 	case v.sign == littleBesideScripts && t.gained == 0 && all.fruitless >= maxFruitless:
 		v.Render = false
-		v.Reason = fmt.Sprintf("rendering added neither text nor links to %d pages of the site with as little text, though it has %s", all.fruitless, v.Reason)
+		v.Reason = fmt.Sprintf("rendering added neither text nor links to %d pages of the site with as "+
+			"little text, though it has %s", all.fruitless, v.Reason)
 	case v.Render && t.begun < firstPages:
 		t.begun++
 	case v.Render && t.gained == 0 && t.done >= firstPages:
 		v.Render = false
-		v.Reason = fmt.Sprintf("rendering added neither text nor links to %d pages like it, though %s", t.done, v.Reason)
+		v.Reason = fmt.Sprintf("rendering added neither text nor links to %d pages like it, though %s",
+			t.done, v.Reason)
 	case v.Render:
 	case v.sign == hinted && t.gained > 0 && t.gained == t.done:
 		v.Render, v.Reason = true, "rendering added text or links to the pages like it"
@@ -140,7 +147,8 @@ func (l *Learner) Decide(site, path string, s Signs) Verdict {
 		t.begun++
 		all.trials++
 		l.sites[site] = all
-		v.Render, v.Reason = true, fmt.Sprintf("a trial: it has %s beside %d bytes of text", hintOf(&s), s.TextBytes)
+		v.Render, v.Reason = true, fmt.Sprintf("a trial: it has %s beside %d bytes of text", hintOf(&s),
+			s.TextBytes)
 	}
 	x.wanted = v.Render
 	return v
@@ -182,7 +190,8 @@ func (l *Learner) Learn(site, path string, s Signs, gained bool) {
 	l.sites[site] = all
 }
 
-// Expects guesses before the fetch whether a page will be rendered: as the last one of its template was.
+// Expects guesses before the fetch whether a page will be rendered: as the last one of its template
+// was.
 func (l *Learner) Expects(site, path string) bool {
 	x := l.lessons[template{site, shapeOf(path)}]
 	return x != nil && x.wanted

@@ -37,7 +37,8 @@ func TestLearner(t *testing.T) {
 				rendered++
 				l.Learn("a.test", path, c.s, c.gains)
 			}
-			if last = v.Reason; l.Expects("a.test", "/guide/x") != v.Render || l.Expects("b.test", "/guide/x") {
+			if last = v.Reason; l.Expects("a.test", "/guide/x") != v.Render ||
+				l.Expects("b.test", "/guide/x") {
 				t.Errorf("%s: expects the other", c.name)
 			}
 		}
@@ -47,7 +48,8 @@ func TestLearner(t *testing.T) {
 	}
 }
 
-// TestTrialsAreFew: a site with many templates costs no more trials than one with few; nor do pages that are under way.
+// TestTrialsAreFew: a site with many templates costs no more trials than one with few; nor do pages
+// that are under way.
 func TestTrialsAreFew(t *testing.T) {
 	l, rendered := NewLearner(), 0
 	for k := range 1000 {
@@ -63,8 +65,8 @@ func TestTrialsAreFew(t *testing.T) {
 	}
 }
 
-// TestStubs: pages with little text in many folders are given up after a few, but those with a better sign are not, nor those of a site where
-// one of them has gained.
+// TestStubs: pages with little text in many folders are given up after a few, but those with a
+// better sign are not, nor those of a site where one of them has gained.
 func TestStubs(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -122,7 +124,9 @@ func TestLearnerIsBounded(t *testing.T) {
 
 func TestShapeOf(t *testing.T) {
 	for path, want := range map[string]string{
-		"/": "/*", "/about": "/*", "/a.html": "/*.html", "/p12/34/x.htm": "p0/*.htm", "/guide/": "guide/*", "": "/*", "/" + strings.Repeat("x", 99) + "/": strings.Repeat("x", maxShape),
+		"/": "/*", "/about": "/*", "/a.html": "/*.html", "/p12/34/x.htm": "p0/*.htm",
+		"/guide/": "guide/*", "": "/*",
+		"/" + strings.Repeat("x", 99) + "/": strings.Repeat("x", maxShape),
 	} {
 		if got := shapeOf(path); got != want {
 			t.Errorf("%.20s: %q, want %q", path, got, want)

@@ -59,8 +59,8 @@ func (u *turn) over(now time.Duration) bool {
 	return !u.wanted || u.used && long || !u.used && now-u.began >= Unused
 }
 
-// needed reports whether the turn is to be asked for, or extended. While an answer is slow it is not:
-// hosts that wait behind it could not use the turn.
+// needed reports whether the turn is to be asked for, or extended. While an answer is slow it is
+// not: hosts that wait behind it could not use the turn.
 func (t *Table) needed(now time.Duration, u *turn) bool {
 	if u.open > 0 {
 		return !u.slow(now)
@@ -160,8 +160,9 @@ func (t *Table) ask(now time.Duration, ip netip.Addr, u *turn) {
 	t.send(to, m)
 }
 
-// maybeReturn gives a turn back that is over. After one that was of no use, as no fetcher is free, it is not
-// asked for before Turn is called again: who was told that it is this node's turn does so before a visit.
+// maybeReturn gives a turn back that is over. After one that was of no use, as no fetcher is free,
+// it is not asked for before Turn is called again: who was told that it is this node's turn does so
+// before a visit.
 func (t *Table) maybeReturn(now time.Duration, ip netip.Addr, u *turn) {
 	if u.usable(now) && u.over(now) {
 		u.wanted = u.wanted && (u.used || u.open > 0)

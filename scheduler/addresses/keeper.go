@@ -140,7 +140,8 @@ func (t *Table) extend(now time.Duration, from Member, m *Message, e *kept) {
 	}
 	e.asked, e.until = m.Stamp, max(e.until, now+longer(Validity)+Slack)
 	// The grant that made it its turn may come later than this one.
-	t.send(from, Message{Kind: Grant, Addr: m.Addr, Stamp: m.Stamp, Rest: max(e.free-now, 0), Others: others})
+	t.send(from,
+		Message{Kind: Grant, Addr: m.Addr, Stamp: m.Stamp, Rest: max(e.free-now, 0), Others: others})
 }
 
 // give makes it the turn of w.
@@ -151,7 +152,8 @@ func (t *Table) give(now time.Duration, ip netip.Addr, e *kept, w waiter) {
 	rest := max(e.free-now, 0)
 	e.given, e.holder, e.asked, e.began = true, w.who, w.stamp, now+rest
 	e.until = w.at + longer(Validity) + Slack
-	t.send(w.who, Message{Kind: Grant, Addr: ip, Stamp: w.stamp, Rest: rest, Others: len(e.waiting) > 0})
+	t.send(w.who,
+		Message{Kind: Grant, Addr: ip, Stamp: w.stamp, Rest: rest, Others: len(e.waiting) > 0})
 }
 
 // expire ends a turn that was not given back in time.

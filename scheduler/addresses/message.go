@@ -76,8 +76,8 @@ type Message struct {
 	// Stamp is the asker's clock at the sending of an Ask or a Return, and in a Grant or Wait that of
 	// the Ask which it answers. No two stamps of an asker are equal.
 	Stamp time.Duration
-	// Rest is how long after the receipt of a Grant or a Return no request may start, and after that of a
-	// Wait no ask is of use.
+	// Rest is how long after the receipt of a Grant or a Return no request may start, and after that
+	// of a Wait no ask is of use.
 	Rest time.Duration
 	// Tenure numbers the time for which the keeper has kept the address. In an Ask it is a
 	// claim: the asker's turn lasts, and it had this number before it asked.

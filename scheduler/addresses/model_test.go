@@ -211,7 +211,14 @@ func (m *model) request(n *modelNode, ip netip.Addr) {
 }
 
 func newModel(t *testing.T, seed uint64, gap time.Duration, nodes, addrs, work int) *model {
-	m := &model{t: t, gap: gap, r: rand.New(rand.NewPCG(seed, 7)), now: time.Hour, last: map[netip.Addr]time.Duration{}, by: map[netip.Addr]string{}}
+	m := &model{
+		t:    t,
+		gap:  gap,
+		r:    rand.New(rand.NewPCG(seed, 7)),
+		now:  time.Hour,
+		last: map[netip.Addr]time.Duration{},
+		by:   map[netip.Addr]string{},
+	}
 	for i := range addrs {
 		m.addrs = append(m.addrs, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
 	}
@@ -230,13 +237,21 @@ func newModel(t *testing.T, seed uint64, gap time.Duration, nodes, addrs, work i
 }
 
 func (m *model) newNode(i int, boot crawl.Boot, work int) *modelNode {
-	n := &modelNode{m: m, self: Member{crawl.NodeID(fmt.Sprintf("n%d", i)), boot}, rate: 1 + m.r.Float64()/20,
-		offset: time.Duration(m.r.Int64N(int64(time.Hour))), leased: forEver, work: map[netip.Addr]*rider{}}
+	n := &modelNode{
+		m:      m,
+		self:   Member{crawl.NodeID(fmt.Sprintf("n%d", i)), boot},
+		rate:   1 + m.r.Float64()/20,
+		offset: time.Duration(m.r.Int64N(int64(time.Hour))),
+		leased: forEver,
+		work:   map[netip.Addr]*rider{},
+	}
 	n.view = m.holder
 	n.t = New(Config{
-		Self:      n.self,
-		Gap:       func(netip.Addr) time.Duration { return m.gap },
-		Partition: func(ip netip.Addr) crawl.Partition { return crawl.Partition(ip.As4()[3] % modelPartitions) },
+		Self: n.self,
+		Gap:  func(netip.Addr) time.Duration { return m.gap },
+		Partition: func(ip netip.Addr) crawl.Partition {
+			return crawl.Partition(ip.As4()[3] % modelPartitions)
+		},
 		Holder: func(p crawl.Partition) (Member, bool) {
 			if n.view[p] < 0 {
 				return Member{}, false
@@ -311,7 +326,8 @@ func (m *model) fault(work int) {
 	switch k := m.r.IntN(6); {
 	case k == 0: // it stands still, for less than its lease
 		n.stopped = m.now + time.Duration(m.r.Int64N(int64(7*time.Second)))
-	case k == 1 && alive > 1: // it stands still or is cut off, and others take over when its lease is over
+	case k == 1 && alive > 1:
+		// it stands still or is cut off, and others take over when its lease is over
 		n.stopped = m.now + time.Duration(m.r.Int64N(int64(30*time.Second)))
 		n.leased = m.now + time.Duration(m.r.Int64N(int64(8*time.Second)))
 		for p, h := range m.holder {
@@ -332,7 +348,8 @@ func (m *model) fault(work int) {
 				m.take(p, m.anyAlive(), time.Duration(m.r.Int64N(int64(2*time.Second))))
 			}
 		}
-		m.after(time.Duration(m.r.Int64N(int64(20*time.Second))), func() { m.nodes[i] = m.newNode(i, n.self.Boot+1, work) })
+		m.after(time.Duration(m.r.Int64N(int64(20*time.Second))),
+			func() { m.nodes[i] = m.newNode(i, n.self.Boot+1, work) })
 	case k == 3: // all its fetchers are busy, or it is paused
 		n.busy, n.paused = m.now+time.Duration(m.r.Int64N(int64(20*time.Second))), m.r.IntN(2) == 0
 	default: // a partition moves between the living
@@ -358,7 +375,9 @@ func TestModel(t *testing.T) {
 	}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := newModel(t, seed, []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[seed/2%2], 2+int(seed%4), 1+int(seed%3), 1<<30)
+			m := newModel(t, seed,
+				[]time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[seed/2%2], 2+int(seed%4),
+				1+int(seed%3), 1<<30)
 			m.faulty, m.slow = seed%2 == 0, true
 			for range 60 {
 				m.fault(1 << 30)
@@ -375,7 +394,8 @@ func TestModel(t *testing.T) {
 			before := m.writes
 			m.run(time.Minute)
 			if least := int(time.Minute/m.gap) * len(m.addrs) / 2; !t.Failed() && m.writes-before < least {
-				t.Errorf("%d requests in the last minute, at least %d: the addresses are not used; repeat with -run 'TestModel/%d$'", m.writes-before, least, seed)
+				t.Errorf("%d requests in the last minute, at least %d: the addresses are not used; "+
+					"repeat with -run 'TestModel/%d$'", m.writes-before, least, seed)
 			}
 		})
 	}
@@ -411,7 +431,8 @@ func TestThroughputBesideBusyNodes(t *testing.T) {
 		made, possible := m.writes-before, 3*int(5*time.Minute/m.gap)
 		t.Logf("paused %t: %d requests, %d are possible", paused, made, possible)
 		if made < possible*80/100 {
-			t.Errorf("beside busy nodes (paused: %t) %d requests are made, %d are possible", paused, made, possible)
+			t.Errorf("beside busy nodes (paused: %t) %d requests are made, %d are possible", paused, made,
+				possible)
 		}
 	}
 }

@@ -44,7 +44,8 @@ type Table struct {
 // New returns a table that keeps nothing.
 func New(cfg Config) *Table {
 	return &Table{
-		cfg: cfg, asks: make(map[netip.Addr]*turn), keeps: make(map[crawl.Partition]*tenure), out: make(map[Member][]Message),
+		cfg: cfg, asks: make(map[netip.Addr]*turn), keeps: make(map[crawl.Partition]*tenure),
+		out: make(map[Member][]Message),
 	}
 }
 
@@ -142,10 +143,11 @@ func (t *Table) nextStamp(now time.Duration) time.Duration {
 
 // Counts are figures of a table, for people.
 type Counts struct {
-	Wanted  int           // addresses that hosts here wait for, or are requested at
-	Held    int           // turns that this node has
-	Kept    int           // addresses that it keeps
-	Unheard int           // addresses wanted whose keeper has not answered for longer than a given time
+	Wanted int // addresses that hosts here wait for, or are requested at
+	Held   int // turns that this node has
+	Kept   int // addresses that it keeps
+	// addresses wanted whose keeper has not answered for longer than a given time
+	Unheard int
 	Longest time.Duration // for how long, at most
 }
 

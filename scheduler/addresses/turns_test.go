@@ -29,7 +29,15 @@ var (
 )
 
 func newPair(t *testing.T) *pair {
-	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, idle: map[Member]bool{}, gap: 200 * time.Millisecond}
+	p := &pair{
+		t:      t,
+		now:    time.Hour,
+		holder: memberA,
+		known:  true,
+		may:    true,
+		idle:   map[Member]bool{},
+		gap:    200 * time.Millisecond,
+	}
 	table := func(self Member) *Table {
 		return New(Config{Self: self, Gap: func(netip.Addr) time.Duration { return p.gap },
 			Partition: func(netip.Addr) crawl.Partition { return 0 },
@@ -107,12 +115,14 @@ func TestAloneNeedsNoMessage(t *testing.T) {
 func TestWithoutGapNothingHappens(t *testing.T) {
 	p := newPair(t)
 	p.gap = 0
-	if wait, ok := p.b.Turn(p.now, theIP); !ok || wait != 0 || !p.b.MayWrite(p.now, theIP) || len(p.b.asks) > 0 {
+	if wait, ok := p.b.Turn(p.now, theIP); !ok || wait != 0 || !p.b.MayWrite(p.now, theIP) ||
+		len(p.b.asks) > 0 {
 		t.Error("an address without a gap has turns")
 	}
 }
 
-// A gap that gets smaller applies from now on: to the node that keeps the address, and to one that was told to wait.
+// A gap that gets smaller applies from now on: to the node that keeps the address, and to one that
+// was told to wait.
 func TestGapShrinks(t *testing.T) {
 	p := newPair(t)
 	p.gap = time.Hour
@@ -235,7 +245,8 @@ func TestNoRightNoGrant(t *testing.T) {
 	p.a.Idle(p.now, theIP)
 	p.known = false
 	p.pass(12 * time.Second)
-	if c := p.b.Counts(p.now, 10*time.Second); c.Unheard != 1 || c.Wanted != 1 || c.Longest < 12*time.Second {
+	if c := p.b.Counts(p.now, 10*time.Second); c.Unheard != 1 || c.Wanted != 1 ||
+		c.Longest < 12*time.Second {
 		t.Errorf("an address without a keeper: %+v", c)
 	}
 	p.may, p.known = true, true
@@ -258,7 +269,8 @@ func TestKeeperWithoutRight(t *testing.T) {
 		p.a.Receive(p.now, memberB, batch)
 		p.carry()
 	}
-	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 1 || c.Wanted != 1 || c.Longest < 19*time.Second {
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 1 || c.Wanted != 1 ||
+		c.Longest < 19*time.Second {
 		t.Errorf("%+v", c)
 	}
 	if most := int(100*Every/pause) + 1; asks == 0 || asks > most {
@@ -272,8 +284,8 @@ func TestKeeperWithoutRight(t *testing.T) {
 	}
 }
 
-// A turn in which nothing is handed out, as no fetcher is free, does not hold up others, and is not asked for
-// again until there is a use for it.
+// A turn in which nothing is handed out, as no fetcher is free, does not hold up others, and is not
+// asked for again until there is a use for it.
 func TestUnusedTurnIsGivenBack(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
@@ -313,7 +325,8 @@ func TestTurnOfAVisitThatConnects(t *testing.T) {
 	p.turn(p.a, true)
 }
 
-// While a node waits for a slow answer, it has no use for the turn: others have it until the answer has come.
+// While a node waits for a slow answer, it has no use for the turn: others have it until the answer
+// has come.
 func TestSlowAnswerPassesTheTurnOn(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
@@ -430,9 +443,17 @@ func TestStrangeMessages(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
 	for kind := range Kind(8) {
-		for _, ip := range []netip.Addr{{}, theIP, netip.MustParseAddr("::ffff:192.0.2.1"), netip.MustParseAddr("2001:db8::1")} {
+		for _, ip := range []netip.Addr{{}, theIP, netip.MustParseAddr("::ffff:192.0.2.1"),
+			netip.MustParseAddr("2001:db8::1")} {
 			for _, d := range []time.Duration{-1 << 62, 0, time.Hour, 1 << 62} {
-				m := Message{Kind: kind, Addr: ip, Stamp: d, Rest: min(d, time.Second), Tenure: uint64(d), Others: true}
+				m := Message{
+					Kind:   kind,
+					Addr:   ip,
+					Stamp:  d,
+					Rest:   min(d, time.Second),
+					Tenure: uint64(d),
+					Others: true,
+				}
 				p.a.Receive(p.now, memberB, []Message{m})
 				p.b.Receive(p.now, memberA, []Message{m})
 			}

@@ -3,19 +3,20 @@ package breadth
 import "sync/atomic"
 
 const (
-	// busyProcess and busyMachine are the shares of the processors, used by this process and by all, from which more
-	// fetches would only wait for a processor. They are below what counts as the bottleneck: the shares are
-	// means of five seconds, in which the number grows.
+	// busyProcess and busyMachine are the shares of the processors, used by this process and by all,
+	// from which more fetches would only wait for a processor. They are below what counts as the
+	// bottleneck: the shares are means of five seconds, in which the number grows.
 	busyProcess, busyMachine = 0.70, 0.90
-	// littleProcess is the share below which this process has not got its part of a machine that others keep busy: they
-	// may well give way to it.
+	// littleProcess is the share below which this process has not got its part of a machine that
+	// others keep busy: they may well give way to it.
 	littleProcess = 0.35
-	// growLooks is how many looks are between two steps up: the shares must show what the last step did.
+	// growLooks is how many looks are between two steps up: the shares must show what the last step
+	// did.
 	growLooks = 2
 	// shrinkLooks is how many looks in a row less than half must be in use before a step down.
 	shrinkLooks = 10
-	// fetchBytes is what a fetch may keep in memory before its payload is spooled. All together take at most a
-	// quarter of --memory.
+	// fetchBytes is what a fetch may keep in memory before its payload is spooled. All together take
+	// at most a quarter of --memory.
 	fetchBytes = 256 << 10
 	// most is beyond what two hundred milliseconds a page and the processors of one machine can use.
 	most = 4096
@@ -27,8 +28,8 @@ const (
 	keptBytes = 256 << 10
 )
 
-// Most is the largest number for a node with so much --memory, which may open so many files (0: unknown). It
-// is not below fetchers, the number at the start.
+// Most is the largest number for a node with so much --memory, which may open so many files (0:
+// unknown). It is not below fetchers, the number at the start.
 func Most(fetchers int, memory int64, files uint64) int {
 	n := min(memory/4/fetchBytes, most)
 	if files > 0 {
@@ -37,9 +38,10 @@ func Most(fetchers int, memory int64, files uint64) int {
 	return max(int(n), fetchers)
 }
 
-// keptWith is how many idle connections are kept for the next page of their hosts: four for each fetcher that a node begins with,
-// and up to 16 as memory and files allow. With more hosts under way than that, the connection that is closed is the one
-// that is needed next, and each page makes one anew. most are the fetchers that there may be.
+// keptWith is how many idle connections are kept for the next page of their hosts: four for each
+// fetcher that a node begins with, and up to 16 as memory and files allow. With more hosts under
+// way than that, the connection that is closed is the one that is needed next, and each page makes
+// one anew. most are the fetchers that there may be.
 func keptWith(fetchers, most int, memory int64, files uint64) int {
 	n := max(4*fetchers, min(16*fetchers, int(memory/keptBytes)))
 	if files > 0 {
@@ -75,7 +77,8 @@ func New(least, most int) *Breadth {
 	return b
 }
 
-// For makes the Breadth of a node: follow says that --fetchers was not given. files returns how many files it may open.
+// For makes the Breadth of a node: follow says that --fetchers was not given. files returns how
+// many files it may open.
 func For(fetchers int, follow bool, memory int64, files func() uint64) *Breadth {
 	most, open := fetchers, files()
 	if follow {

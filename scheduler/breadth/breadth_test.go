@@ -10,13 +10,15 @@ func TestLook(t *testing.T) {
 		load        Load
 		looks, want int
 	}{
-		"first look":                    {wide, 1, 256},
-		"one step":                      {wide, 2, 320},
-		"three steps":                   {wide, 6, 500},
-		"up to the bound":               {wide, 100, 1024},
-		"no host is ready":              {Load{Busy: 1 << 20, CPU: 0.3, Machine: 0.6}, 100, 256},
-		"this process is at its limit":  {Load{Busy: 1 << 20, Ready: 5, CPU: 0.75, Machine: 0.8}, 100, 256},
-		"the machine is at its limit":   {Load{Busy: 1 << 20, Ready: 5, CPU: 0.5, Machine: 0.97}, 100, 256},
+		"first look":       {wide, 1, 256},
+		"one step":         {wide, 2, 320},
+		"three steps":      {wide, 6, 500},
+		"up to the bound":  {wide, 100, 1024},
+		"no host is ready": {Load{Busy: 1 << 20, CPU: 0.3, Machine: 0.6}, 100, 256},
+		"this process is at its limit": {Load{Busy: 1 << 20, Ready: 5, CPU: 0.75, Machine: 0.8}, 100,
+			256},
+		"the machine is at its limit": {Load{Busy: 1 << 20, Ready: 5, CPU: 0.5, Machine: 0.97}, 100,
+			256},
 		"others keep the machine busy":  {Load{Busy: 1 << 20, Ready: 5, CPU: 0.2, Machine: 1}, 100, 1024},
 		"the system tells nothing":      {Load{Busy: 1 << 20, Ready: 5}, 100, 1024},
 		"fetchers are free":             {Load{Busy: 200, Ready: 5, CPU: 0.3, Machine: 0.6}, 100, 256},
@@ -77,7 +79,8 @@ func TestMost(t *testing.T) {
 		files    uint64
 		want     int
 	}{
-		{256, gib, 1 << 20, 1024}, {256, gib, 0, 1024}, {256, 64 * mib, 1 << 20, 256}, {256, 512 * mib, 1 << 20, 512}, {256, 64 * gib, 1 << 62, 4096},
+		{256, gib, 1 << 20, 1024}, {256, gib, 0, 1024}, {256, 64 * mib, 1 << 20, 256},
+		{256, 512 * mib, 1 << 20, 512}, {256, 64 * gib, 1 << 62, 4096},
 		{256, gib, 1024, 256}, {256, gib, 2048, 512}, {256, gib, 4096, 1024}, {5000, gib, 1 << 20, 5000},
 	} {
 		if got := Most(c.fetchers, c.memory, c.files); got != c.want {
@@ -86,7 +89,8 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestKept: fetches, kept connections and the rest together open no more files than the process may.
+// TestKept: fetches, kept connections and the rest together open no more files than the process
+// may.
 func TestKept(t *testing.T) {
 	t.Parallel()
 	const mib, gib = 1 << 20, 1 << 30
@@ -96,7 +100,8 @@ func TestKept(t *testing.T) {
 		files    uint64
 		want     int
 	}{
-		{256, gib, 1 << 20, 4096}, {256, gib, 0, 4096}, {256, 128 * mib, 1 << 20, 1024}, {256, 512 * mib, 1 << 20, 2048}, {256, 64 * gib, 1 << 62, 4096}, {4, gib, 1 << 20, 64},
+		{256, gib, 1 << 20, 4096}, {256, gib, 0, 4096}, {256, 128 * mib, 1 << 20, 1024},
+		{256, 512 * mib, 1 << 20, 2048}, {256, 64 * gib, 1 << 62, 4096}, {4, gib, 1 << 20, 64},
 		{256, gib, 1024, 256}, {256, gib, 2048, 1024}, {256, gib, 4096, 2560}, {256, gib, 8192, 4096},
 	} {
 		b := For(c.fetchers, true, c.memory, func() uint64 { return c.files })

@@ -94,7 +94,8 @@ func TestLineKeepsOrder(t *testing.T) {
 	l.remove(hosts[2])
 	l.remove(hosts[0])
 	l.remove(hosts[4])
-	if l.n != 2 || l.first != hosts[1] || l.last != hosts[3] || hosts[1].behind != hosts[3] || hosts[3].before != hosts[1] {
+	if l.n != 2 || l.first != hosts[1] || l.last != hosts[3] || hosts[1].behind != hosts[3] ||
+		hosts[3].before != hosts[1] {
 		t.Error("the line is broken after removals")
 	}
 	l.push(hosts[0])

@@ -58,10 +58,10 @@ func (c *Core) forgive(now time.Time, h *host) {
 	s.NotBefore = earlier(s.NotBefore, now.Add(max(c.gap(h), c.cfg.LongestPause(h.name))))
 }
 
-// shorten ends a wait that a longer configured gap has left. Every request to the host has ended before
-// now, or the caller knows better (Activate's acquired), so the present gap from now on is enough. What
-// else a host may wait for is in its state and is kept: back-off, Crawl-delay, slow answers, failures,
-// Retry-After.
+// shorten ends a wait that a longer configured gap has left. Every request to the host has ended
+// before now, or the caller knows better (Activate's acquired), so the present gap from now on is
+// enough. What else a host may wait for is in its state and is kept: back-off, Crawl-delay, slow
+// answers, failures, Retry-After.
 func (c *Core) shorten(now time.Time, h *host) {
 	s := &h.state
 	wait := max(gap(s, c.delay(h), s.CrawlDelay), h.paused)

@@ -34,8 +34,15 @@ func BenchmarkVisit(b *testing.B) {
 			items = append(items, item(name, n))
 		}
 		batch[crawl.Host(name)] = items
-		c.Activate(now, Queue{Partition: crawl.Partition(i % 1024), Host: crawl.Host(name), Items: items, More: true}, time.Time{})
-		c.Resolved(now, crawl.Host(name), []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})}, now.Add(1000*time.Hour), nil)
+		c.Activate(now, Queue{
+			Partition: crawl.Partition(i % 1024),
+			Host:      crawl.Host(name),
+			Items:     items,
+			More:      true,
+		}, time.Time{})
+		c.Resolved(now, crawl.Host(name),
+			[]netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})}, now.Add(1000*time.Hour),
+			nil)
 	}
 	c.Actions()
 	b.ReportAllocs()

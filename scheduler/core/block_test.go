@@ -9,7 +9,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestBlock: a blocked host waits until the block ends. Its end does not end a wait that its server asked for, and a block does not end with a visit.
+// TestBlock: a blocked host waits until the block ends. Its end does not end a wait that its server
+// asked for, and a block does not end with a visit.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -25,10 +26,15 @@ func TestBlock(t *testing.T) {
 		}
 		items = append(items, crawl.Item{URL: u, Seq: uint64(i + 1)})
 	}
-	core.Activate(now, Queue{Host: "a.test", Items: items, State: crawl.HostState{BlockedUntil: now.Add(time.Minute)}}, time.Time{})
+	core.Activate(now, Queue{
+		Host:  "a.test",
+		Items: items,
+		State: crawl.HostState{BlockedUntil: now.Add(time.Minute)},
+	}, time.Time{})
 	next := func(want bool, why string) crawl.Visit {
 		t.Helper()
-		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(24*time.Hour), nil)
+		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")},
+			now.Add(24*time.Hour), nil)
 		v, ok := core.Next(now)
 		if ok != want {
 			t.Fatalf("%s: handed out %v, want %v", why, ok, want)
@@ -46,7 +52,8 @@ func TestBlock(t *testing.T) {
 	core.Block(now, "a.test", time.Time{})
 	v = next(true, "the block was lifted")
 	core.Block(now, "a.test", now.Add(time.Minute))
-	core.Release(now, v.ID, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: time.Hour})
+	core.Release(now, v.ID,
+		crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: time.Hour})
 	core.Completed(now, v.ID)
 	core.Block(now, "a.test", time.Time{})
 	now = now.Add(30 * time.Minute)

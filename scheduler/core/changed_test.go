@@ -17,7 +17,10 @@ func TestGapsThatGrow(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	addr := netip.MustParseAddr("127.0.0.1")
 	delay, ipDelay := time.Second, time.Duration(0)
-	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	core := New(Config{
+		Delay:   func(crawl.Host, netip.Addr) time.Duration { return delay },
+		IPDelay: func(netip.Addr) time.Duration { return ipDelay },
+	})
 	activate := func(host crawl.Host, state crawl.HostState, acquired time.Time) {
 		t.Helper()
 		robots := &crawl.Robots{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}
@@ -29,14 +32,16 @@ func TestGapsThatGrow(t *testing.T) {
 			}
 			items = append(items, crawl.Item{URL: u, Seq: uint64(i)})
 		}
-		core.Activate(now, Queue{Host: host, State: state, Robots: []*crawl.Robots{robots}, Items: items}, acquired)
+		core.Activate(now, Queue{Host: host, State: state, Robots: []*crawl.Robots{robots}, Items: items},
+			acquired)
 		core.Resolved(now, host, []netip.Addr{addr}, now.Add(time.Hour), nil)
 	}
 	next := func(want crawl.Host) (v crawl.Visit) {
 		t.Helper()
 		v, ok := core.Next(now)
 		if v.Host != want || ok != (want != "") {
-			t.Fatalf("%v: %q may be visited, want %q", now.Sub(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)), v.Host, want)
+			t.Fatalf("%v: %q may be visited, want %q", now.Sub(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)),
+				v.Host, want)
 		}
 		return v
 	}
@@ -72,8 +77,9 @@ func TestGapsThatGrow(t *testing.T) {
 	}
 	end(second)
 
-	// Smaller gaps apply from now on: the hosts that were asked wait for one second more, not for three after
-	// their ends. The address has no wait any more, so the third, which stands in line for it, goes at once.
+	// Smaller gaps apply from now on: the hosts that were asked wait for one second more, not for
+	// three after their ends. The address has no wait any more, so the third, which stands in line for
+	// it, goes at once.
 	now = now.Add(500 * time.Millisecond)
 	delay, ipDelay = time.Second, 0
 	core.GapsChanged(now, false)
@@ -89,8 +95,8 @@ func TestGapsThatGrow(t *testing.T) {
 	next(second.Host)
 }
 
-// TestDelayShrinks lowers the delay of a host that waits in memory, and of one that lies on disk. Each keeps what
-// else it waits for.
+// TestDelayShrinks lowers the delay of a host that waits in memory, and of one that lies on disk.
+// Each keeps what else it waits for.
 func TestDelayShrinks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -105,13 +111,20 @@ func TestDelayShrinks(t *testing.T) {
 	}{
 		"a long delay":   {crawl.HostState{NotBefore: in(time.Hour)}, time.Second},
 		"the end of one": {crawl.HostState{NotBefore: in(20 * time.Millisecond)}, 20 * time.Millisecond},
-		"a Crawl-delay":  {crawl.HostState{NotBefore: in(time.Hour), CrawlDelay: 30 * time.Second}, 30 * time.Second},
-		"a back-off":     {crawl.HostState{NotBefore: in(time.Hour), Backoff: 5 * time.Minute}, 5 * time.Minute},
-		"a slow answer":  {crawl.HostState{NotBefore: in(time.Hour), Latency: 8 * time.Second}, 16 * time.Second},
+		"a Crawl-delay": {crawl.HostState{NotBefore: in(time.Hour), CrawlDelay: 30 * time.Second},
+			30 * time.Second},
+		"a back-off": {crawl.HostState{NotBefore: in(time.Hour), Backoff: 5 * time.Minute},
+			5 * time.Minute},
+		"a slow answer": {crawl.HostState{NotBefore: in(time.Hour), Latency: 8 * time.Second},
+			16 * time.Second},
 		"three failures": {crawl.HostState{NotBefore: in(time.Hour), Failures: 3}, 16 * time.Second},
-		"Retry-After":    {crawl.HostState{NotBefore: in(time.Hour), HoldUntil: in(2 * time.Hour)}, 2 * time.Hour},
-		"frozen":         {crawl.HostState{NotBefore: in(time.Hour), Failures: 5, FrozenUntil: in(50 * time.Minute)}, 50 * time.Minute},
-		"nothing":        {crawl.HostState{}, 0},
+		"Retry-After": {crawl.HostState{NotBefore: in(time.Hour), HoldUntil: in(2 * time.Hour)},
+			2 * time.Hour},
+		"frozen": {
+			crawl.HostState{NotBefore: in(time.Hour), Failures: 5, FrozenUntil: in(50 * time.Minute)},
+			50 * time.Minute,
+		},
+		"nothing": {crawl.HostState{}, 0},
 	} {
 		for _, disk := range []bool{false, true} {
 			delay := time.Hour
@@ -119,7 +132,8 @@ func TestDelayShrinks(t *testing.T) {
 			activate := func() {
 				q := Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u}}}
 				if c.state.CrawlDelay > 0 {
-					q.Robots = []*crawl.Robots{{Origin: "http://a.test", Expires: now.Add(time.Hour), CrawlDelay: c.state.CrawlDelay}}
+					q.Robots = []*crawl.Robots{
+						{Origin: "http://a.test", Expires: now.Add(time.Hour), CrawlDelay: c.state.CrawlDelay}}
 				}
 				core.Activate(now, q, time.Time{})
 			}
@@ -147,13 +161,20 @@ func TestAddressGapShrinks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ipDelay := time.Hour
-	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return 0 }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	core := New(Config{
+		Delay:   func(crawl.Host, netip.Addr) time.Duration { return 0 },
+		IPDelay: func(netip.Addr) time.Duration { return ipDelay },
+	})
 	for _, host := range []crawl.Host{"a.test", "b.test"} {
 		u, err := urlnorm.Parse("http://" + string(host) + "/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		core.Activate(now, Queue{Host: host, Robots: []*crawl.Robots{{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}}, Items: []crawl.Item{{URL: u}}}, time.Time{})
+		core.Activate(now, Queue{
+			Host:   host,
+			Robots: []*crawl.Robots{{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}},
+			Items:  []crawl.Item{{URL: u}},
+		}, time.Time{})
 		core.Resolved(now, host, []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
 	}
 	v, ok := core.Next(now)

@@ -127,7 +127,8 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		field *int
 		value int
-	}{{&c.MaxActive, 20_000}, {&c.MaxBytes, 256 << 20}, {&c.ItemsPerHost, 16}, {&c.MaxFailures, 5}, {&c.Quantum, 128}, {&c.Fetchers, 256}, {&c.Lookups, 64}} {
+	}{{&c.MaxActive, 20_000}, {&c.MaxBytes, 256 << 20}, {&c.ItemsPerHost, 16}, {&c.MaxFailures, 5},
+		{&c.Quantum, 128}, {&c.Fetchers, 256}, {&c.Lookups, 64}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}

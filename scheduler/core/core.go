@@ -72,7 +72,8 @@ type Parked struct {
 type Counts struct {
 	Active, InFlight, Ready, Waiting, Backoff, Frozen int
 	Incomplete                                        int // visits handed out and not completed
-	OverShare                                         int // held back by the share of their domain or block
+	// held back by the share of their domain or block
+	OverShare int
 }
 
 // Core decides which host may be fetched. The now of successive calls must not go back by
@@ -86,13 +87,14 @@ type Core struct {
 	lastID      uint64
 	addrs       map[netip.Addr]*address // only those with a delay
 	widened     time.Time               // when the configured gaps grew last; zero: they never did
-	narrowed    bool                    // one got smaller, or may have before this process: stored waits may be too long
-	ready       *bandQueue
-	timers      timers
-	actions     []Action
-	classes     [numClasses]int
-	bytes       int
-	shares      shares
+	// one got smaller, or may have before this process: stored waits may be too long
+	narrowed bool
+	ready    *bandQueue
+	timers   timers
+	actions  []Action
+	classes  [numClasses]int
+	bytes    int
+	shares   shares
 }
 
 // New returns an empty Core.
@@ -132,7 +134,8 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		return false
 	}
 	h := &host{
-		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired, taken: q.Taken,
+		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired,
+		taken:  q.Taken,
 		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
 	h.timer.host = h
@@ -354,7 +357,13 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 // open begins a visit of h for its ith item.
 func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	c.lastID++
-	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i])}
+	v := &visit{
+		id:   c.lastID,
+		host: h,
+		item: h.items[i],
+		open: true,
+		cuts: c.shares.cuts.of(&h.items[i]),
+	}
 	v.retries = c.cfg.Retries(&v.item)
 	h.lent = v.item.Via == crawl.ViaGuest
 	c.takeFetcher(now, v)
@@ -570,7 +579,8 @@ func (c *Core) putBack(h *host, it crawl.Item) {
 func (c *Core) Counts() Counts {
 	return Counts{
 		Active: len(c.hosts), InFlight: c.classes[classInFlight], Ready: c.classes[classReady],
-		Waiting: c.classes[classWaiting], Backoff: c.classes[classBackoff], Frozen: c.classes[classFrozen],
+		Waiting: c.classes[classWaiting], Backoff: c.classes[classBackoff],
+		Frozen:     c.classes[classFrozen],
 		Incomplete: len(c.visits), OverShare: c.classes[classOverShare],
 	}
 }

@@ -33,7 +33,8 @@ func TestRobotsFetch(t *testing.T) {
 		items = append(items, crawl.Item{URL: url(fmt.Sprint("/", i)), Seq: uint64(i + 1)})
 	}
 	core.Activate(now, Queue{Host: "a.test", Items: items}, time.Time{})
-	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour),
+		nil)
 	next := func(want string, kind crawl.Kind) {
 		t.Helper()
 		if !first {
@@ -82,7 +83,8 @@ func TestRobotsPendingWaits(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	var s crawl.HostState
 	k := rules{delay: 10 * time.Millisecond, maxFailures: 1}
-	if observe(&s, now, crawl.Response{Kind: crawl.RobotsPending}, k) || s.Failures != 0 || !s.NotBefore.Equal(now.Add(time.Second)) {
+	if observe(&s, now, crawl.Response{Kind: crawl.RobotsPending}, k) || s.Failures != 0 ||
+		!s.NotBefore.Equal(now.Add(time.Second)) {
 		t.Errorf("%+v", s)
 	}
 	k.delay = 3 * time.Second
@@ -92,7 +94,8 @@ func TestRobotsPendingWaits(t *testing.T) {
 	}
 }
 
-// TestHoldPages: a host whose pages wait gets errands only, until the time is over, also with another visit in between.
+// TestHoldPages: a host whose pages wait gets errands only, until the time is over, also with
+// another visit in between.
 func TestHoldPages(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -104,8 +107,12 @@ func TestHoldPages(t *testing.T) {
 		}
 		return u
 	}
-	core.Activate(now, Queue{Host: "a.test", Items: []crawl.Item{{URL: url("/1"), Seq: 1}, {URL: url("/2"), Seq: 2}}}, time.Time{})
-	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	core.Activate(now, Queue{
+		Host:  "a.test",
+		Items: []crawl.Item{{URL: url("/1"), Seq: 1}, {URL: url("/2"), Seq: 2}},
+	}, time.Time{})
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour),
+		nil)
 	end := func(v crawl.Visit, r crawl.Response) {
 		core.Release(now, v.ID, r)
 		core.Completed(now, v.ID)

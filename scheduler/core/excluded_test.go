@@ -8,13 +8,15 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestExcludedAtOnce: a domain is excluded whose hosts wait for names, back-offs, shares and freezes. Its
-// URLs are refused within seconds, beside others who lose nothing.
+// TestExcludedAtOnce: a domain is excluded whose hosts wait for names, back-offs, shares and
+// freezes. Its URLs are refused within seconds, beside others who lose nothing.
 func TestExcludedAtOnce(t *testing.T) {
 	t.Parallel()
 	excluded := false
 	bad := func(h crawl.Host) bool { return strings.HasSuffix(string(h), "bad.test") }
-	r := newRush(t, Config{MaxFailures: 1, Fetchers: 64, Excluded: func(it *crawl.Item) bool { return excluded && strings.HasSuffix(it.URL.Host(), "bad.test") }}, func(h crawl.Host) temperament {
+	r := newRush(t, Config{MaxFailures: 1, Fetchers: 64, Excluded: func(it *crawl.Item) bool {
+		return excluded && strings.HasSuffix(it.URL.Host(), "bad.test")
+	}}, func(h crawl.Host) temperament {
 		k := quick(h)
 		switch {
 		case strings.HasSuffix(string(h), ".name.bad.test"):
@@ -46,7 +48,8 @@ func TestExcludedAtOnce(t *testing.T) {
 		}
 	}
 	if left > 0 || r.core.Lookups() > 0 {
-		t.Errorf("10 s after their domain was excluded %d hosts are in memory, and %d names asked for", left, r.core.Lookups())
+		t.Errorf("10 s after their domain was excluded %d hosts are in memory, and %d names asked for",
+			left, r.core.Lookups())
 	}
 	if during < 8*before/10 {
 		t.Errorf("good hosts have %d visits meanwhile, %d before", during, before)
@@ -66,7 +69,8 @@ func TestExcludeTakenBack(t *testing.T) {
 	excluded = false
 	r.core.ExcludeChanged(r.now)
 	r.fetchers = 1
-	if r.pass(2 * time.Second); r.visits["a.test"] < 2 || r.core.hosts["a.test"].errors > 0 || r.core.hosts["a.test"].state.Failures > 0 {
+	if r.pass(2 * time.Second); r.visits["a.test"] < 2 || r.core.hosts["a.test"].errors > 0 ||
+		r.core.hosts["a.test"].state.Failures > 0 {
 		t.Errorf("%d visits in 2 s, state %+v", r.visits["a.test"], r.core.hosts["a.test"].state)
 	}
 }
@@ -87,6 +91,7 @@ func TestFewerLookups(t *testing.T) {
 	}
 	r.core.LimitLookups(r.now, 1000)
 	if r.pass(10 * time.Millisecond); r.looking != 64-5 {
-		t.Errorf("%d look-ups at once, want 64 again but for the reserve of the five that have answered", r.looking)
+		t.Errorf("%d look-ups at once, want 64 again but for the reserve of the five that have answered",
+			r.looking)
 	}
 }

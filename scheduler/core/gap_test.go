@@ -20,10 +20,22 @@ func TestVisitGap(t *testing.T) {
 		robots         []*crawl.Robots
 		want           time.Duration
 	}{
-		"the delay of the address":         {delay: time.Second, want: time.Second},
-		"twice the response time":          {delay: time.Second, state: crawl.HostState{Latency: 3 * time.Second}, want: 6 * time.Second},
-		"the back-off":                     {delay: time.Second, state: crawl.HostState{Backoff: 9 * time.Second}, want: 9 * time.Second},
-		"another origin's Crawl-delay":     {delay: time.Second, robots: []*crawl.Robots{robots}, want: 7 * time.Second},
+		"the delay of the address": {delay: time.Second, want: time.Second},
+		"twice the response time": {
+			delay: time.Second,
+			state: crawl.HostState{Latency: 3 * time.Second},
+			want:  6 * time.Second,
+		},
+		"the back-off": {
+			delay: time.Second,
+			state: crawl.HostState{Backoff: 9 * time.Second},
+			want:  9 * time.Second,
+		},
+		"another origin's Crawl-delay": {
+			delay:  time.Second,
+			robots: []*crawl.Robots{robots},
+			want:   7 * time.Second,
+		},
 		"what the address needs by itself": {ipDelay: 2 * time.Second, want: 2 * time.Second},
 		"none":                             {},
 	} {
@@ -42,7 +54,9 @@ func TestVisitGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		core.Activate(now, Queue{Host: "a.test", State: c.state, Robots: c.robots, Items: []crawl.Item{{URL: u}}}, time.Time{})
+		core.Activate(now,
+			Queue{Host: "a.test", State: c.state, Robots: c.robots, Items: []crawl.Item{{URL: u}}},
+			time.Time{})
 		core.Resolved(now, "a.test", []netip.Addr{addr}, now.Add(time.Hour), nil)
 		if v, ok := core.Next(now); !ok || v.Gap != c.want {
 			t.Errorf("%s: %v, want %v", name, v.Gap, c.want)
@@ -50,18 +64,28 @@ func TestVisitGap(t *testing.T) {
 	}
 }
 
-// TestCrawlDelayAfterTDM: the Crawl-delay does not hold for the request after robots.txt, and does after tdmrep.json.
+// TestCrawlDelayAfterTDM: the Crawl-delay does not hold for the request after robots.txt, and does
+// after tdmrep.json.
 func TestCrawlDelayAfterTDM(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return time.Second }, IPDelay: func(netip.Addr) time.Duration { return 0 }})
+	core := New(Config{
+		Delay:   func(crawl.Host, netip.Addr) time.Duration { return time.Second },
+		IPDelay: func(netip.Addr) time.Duration { return 0 },
+	})
 	u, err := urlnorm.Parse("http://a.test/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	core.Activate(now, Queue{Host: "a.test", Items: []crawl.Item{{URL: u}}}, time.Time{})
-	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
-	entry := crawl.Robots{Origin: "http://a.test", CrawlDelay: 30 * time.Second, Fetched: now, Expires: now.Add(time.Hour)}
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour),
+		nil)
+	entry := crawl.Robots{
+		Origin:     "http://a.test",
+		CrawlDelay: 30 * time.Second,
+		Fetched:    now,
+		Expires:    now.Add(time.Hour),
+	}
 	for i, want := range []time.Duration{time.Second, 30 * time.Second} {
 		v, ok := core.Next(now)
 		if !ok {
@@ -69,7 +93,8 @@ func TestCrawlDelayAfterTDM(t *testing.T) {
 		}
 		answer := entry
 		answer.TDMAsked = i > 0
-		core.Release(now, v.ID, crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Robots: &answer})
+		core.Release(now, v.ID,
+			crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Robots: &answer})
 		s, _ := core.HostState(v.ID)
 		if got := s.NotBefore.Sub(now); got != want {
 			t.Errorf("after request %d the host waits %v, want %v", i, got, want)
@@ -104,7 +129,8 @@ func TestPauseOfURL(t *testing.T) {
 		items = append(items, crawl.Item{URL: u, Seq: uint64(i)})
 	}
 	core.Activate(now, Queue{Host: "a.test", Items: items}, time.Time{})
-	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour),
+		nil)
 	for _, want := range []time.Duration{20 * time.Second, time.Second} {
 		v, ok := core.Next(now)
 		if !ok || v.Gap != want {
@@ -128,7 +154,8 @@ func TestPauseOfURL(t *testing.T) {
 	}
 	// A stored wait is believed as far as a pause of a URL explains it, and so a longer one of 2 h.
 	pause = 2 * time.Hour
-	core.Activate(now, Queue{Host: "b.test", State: crawl.HostState{NotBefore: now.Add(3 * time.Hour)}}, time.Time{})
+	core.Activate(now,
+		Queue{Host: "b.test", State: crawl.HostState{NotBefore: now.Add(3 * time.Hour)}}, time.Time{})
 	if wait := core.hosts["b.test"].state.NotBefore.Sub(now); wait != pause {
 		t.Errorf("b.test waits %v", wait)
 	}
@@ -167,7 +194,8 @@ func TestTakenOver(t *testing.T) {
 			q.Taken = now
 		}
 		core.Activate(now, q, now)
-		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+		core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour),
+			nil)
 		if _, ok := core.Next(now.Add(c.want - time.Millisecond)); ok {
 			t.Errorf("taken over %v: visited before %v", c.taken, c.want)
 		}

@@ -42,7 +42,8 @@ const (
 	numStatus = iota
 )
 
-var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "over_share", "partition_frozen", "dying"}
+var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready",
+	"in_flight", "over_share", "partition_frozen", "dying"}
 
 func (s Status) String() string { return statusNames[min(int(s), numStatus-1)] }
 
@@ -81,7 +82,8 @@ type host struct {
 	// when the host is dry.
 	rewind  bool
 	loading bool // a Refill is under way
-	// ended are the URLs of visits that were completed while it was: what it has read of them may be from before.
+	// ended are the URLs of visits that were completed while it was: what it has read of them may be
+	// from before.
 	ended []string
 	noted bool       // entries were queued while it was
 	fresh crawl.Band // best band of the URLs queued since the last Refill; Bands: none
@@ -154,7 +156,8 @@ func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
 // start returns the earliest start of the next request.
 func (c *Core) start(h *host) time.Time {
 	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
-	return crawl.Latest(crawl.Latest(at, c.lastHolderGapEnd(h)), crawl.Latest(h.nameAt, h.state.BlockedUntil))
+	return crawl.Latest(crawl.Latest(at, c.lastHolderGapEnd(h)),
+		crawl.Latest(h.nameAt, h.state.BlockedUntil))
 }
 
 // lastHolderGapEnd returns when the gap after a possible request of the last holder ends, or
@@ -224,11 +227,12 @@ func (h *host) due(now time.Time) (int, time.Time) {
 }
 
 // insert adds items in order. An item replaces one with the same URL: the one from disk is
-// newer, and may have moved to a better band. An item that is being visited is left out, and read again when the host is
-// dry; its visit takes over its place.
+// newer, and may have moved to a better band. An item that is being visited is left out, and read
+// again when the host is dry; its visit takes over its place.
 func (h *host) insert(items ...crawl.Item) {
 	for _, it := range items {
-		if i := slices.IndexFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }); i >= 0 {
+		if i := slices.IndexFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }); i >=
+			0 {
 			h.rewind = true
 			h.incomplete[i].item.Band, h.incomplete[i].item.Seq = it.Band, it.Seq
 			continue
@@ -241,9 +245,10 @@ func (h *host) insert(items ...crawl.Item) {
 	}
 }
 
-// offered takes over what a Refill has read. Of URLs whose visit has ended meanwhile it may have read the place
-// that they had before the visit, so they are left out, and read again when the host is dry: a URL that was moved to another
-// band is behind the cursor once more, and would be visited twice.
+// offered takes over what a Refill has read. Of URLs whose visit has ended meanwhile it may have
+// read the place that they had before the visit, so they are left out, and read again when the host
+// is dry: a URL that was moved to another band is behind the cursor once more, and would be visited
+// twice.
 func (h *host) offered(items []crawl.Item) {
 	for _, it := range items {
 		if slices.Contains(h.ended, it.URL.String()) {

@@ -114,7 +114,8 @@ func (c *Core) sorted(p crawl.Partition) []*host {
 	for _, h := range c.parts[p] {
 		out = append(out, h)
 	}
-	slices.SortFunc(out, func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
+	slices.SortFunc(out,
+		func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
 	return out
 }
 
@@ -131,7 +132,8 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	inLine := c.lineWaits(now)
 	var found []candidate
 	for _, h := range c.hosts {
-		if len(h.incomplete) > 0 || h.loading || h.asking || h.status == PartitionFrozen || h.status == Dying {
+		if len(h.incomplete) > 0 || h.loading || h.asking || h.status == PartitionFrozen ||
+			h.status == Dying {
 			continue
 		}
 		k := candidate{h: h, wait: c.start(h).Sub(now), rank: 3}
@@ -154,7 +156,8 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 		found = append(found, k)
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.wait, a.wait), strings.Compare(string(a.h.name), string(b.h.name)))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.wait, a.wait),
+			strings.Compare(string(a.h.name), string(b.h.name)))
 	})
 	out := make([]Parked, 0, min(n, len(found)))
 	for _, k := range found[:min(n, len(found))] {
@@ -216,11 +219,13 @@ func (c *Core) Remaining(now time.Time) Remaining {
 func (c *Core) LastTries(now time.Time) int {
 	var touched []*host
 	for _, h := range c.hosts {
-		if h.hasWork() && len(h.incomplete) == 0 && !h.dead && stalled(&h.state, now) && h.status != PartitionFrozen {
+		if h.hasWork() && len(h.incomplete) == 0 && !h.dead && stalled(&h.state, now) &&
+			h.status != PartitionFrozen {
 			touched = append(touched, h)
 		}
 	}
-	slices.SortFunc(touched, func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
+	slices.SortFunc(touched,
+		func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
 	for _, h := range touched {
 		h.saved = false
 		if hopeless(&h.state, now) {

@@ -41,7 +41,8 @@ func (c *Core) admits(h *host) bool {
 func (h *host) dueOf(now time.Time, guest bool) int {
 	for i := range h.items {
 		it := &h.items[i]
-		if (it.Via == crawl.ViaGuest) == guest && !it.NotBefore.After(now) && (it.Via.Errand() && !guest || !h.pagesAfter.After(now)) {
+		if (it.Via == crawl.ViaGuest) == guest && !it.NotBefore.After(now) &&
+			(it.Via.Errand() && !guest || !h.pagesAfter.After(now)) {
 			return i
 		}
 	}

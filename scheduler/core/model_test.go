@@ -75,11 +75,13 @@ func newModel(t *testing.T, seed uint64) *model {
 		t: t, rng: rng, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		delay:   time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
 		ipDelay: time.Duration(rng.IntN(3)) * 100 * time.Millisecond,
-		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{}, quiet: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
+		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{},
+		quiet: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
 		away: map[netip.Addr]bool{}, idle: map[netip.Addr]bool{},
 	}
 	m.core = New(Config{
-		Delay: func(h crawl.Host, _ netip.Addr) time.Duration { return m.delayOf(m.byName[h]) }, IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
+		Delay:   func(h crawl.Host, _ netip.Addr) time.Duration { return m.delayOf(m.byName[h]) },
+		IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
 		Turn: func(ip netip.Addr) (time.Duration, bool) {
 			m.idle[ip] = false
 			return 0, !m.away[ip]
@@ -87,12 +89,16 @@ func newModel(t *testing.T, seed uint64) *model {
 		Idle:         func(ip netip.Addr) { m.idle[ip] = true },
 		Pause:        func(it *crawl.Item, _ netip.Addr) time.Duration { return pauseOf(it) },
 		LongestPause: func(crawl.Host) time.Duration { return modelPause },
-		MaxActive:    6, ItemsPerHost: 3, Quantum: 4,
+		MaxActive:    6,
+		ItemsPerHost: 3,
+		Quantum:      4,
 	})
 	for i := range 1 + rng.IntN(12) {
 		h := &modelHost{
-			name: crawl.Host(fmt.Sprintf("h%d.test", i)), part: crawl.Partition(i % 3), fetched: map[urlnorm.URL]int{}, stood: map[urlnorm.URL][]uint64{},
-			addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(4))}), delay: time.Duration(rng.IntN(3)) * time.Second, own: -1,
+			name: crawl.Host(fmt.Sprintf("h%d.test", i)), part: crawl.Partition(i % 3),
+			fetched: map[urlnorm.URL]int{}, stood: map[urlnorm.URL][]uint64{},
+			addr:  netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(4))}),
+			delay: time.Duration(rng.IntN(3)) * time.Second, own: -1,
 		}
 		m.hosts = append(m.hosts, h)
 		m.byName[h.name] = h
@@ -214,7 +220,8 @@ func (m *model) step() {
 			if m.rng.IntN(4) == 0 {
 				m.core.Unanswered(m.now, h.name, m.now, nil)
 			} else {
-				m.core.Resolved(m.now, h.name, []netip.Addr{h.addr}, m.now.Add(time.Duration(m.rng.IntN(20))*time.Second), nil)
+				m.core.Resolved(m.now, h.name, []netip.Addr{h.addr},
+					m.now.Add(time.Duration(m.rng.IntN(20))*time.Second), nil)
 			}
 		}
 	case 5, 6:
@@ -266,7 +273,8 @@ func (m *model) change() {
 	if grew {
 		m.widened = m.now
 	}
-	for _, h := range m.hosts { // what a longer delay has left is over, after the new one at the latest
+	// what a longer delay has left is over, after the new one at the latest
+	for _, h := range m.hosts {
 		m.shorten(h)
 	}
 	for ip, next := range m.addrs {
@@ -317,7 +325,16 @@ func (m *model) activate(h *modelHost) {
 	items, next, more := h.load(Cursor{}, 3)
 	// A host that leaves memory forgets what it asked for.
 	h.refill, h.resolving = nil, false
-	if !m.core.Activate(m.now, Queue{Partition: h.part, Host: h.name, State: h.state, Robots: h.robots, Items: items, Next: next, More: more, Shorter: h.shrunk}, crawl.Latest(m.widened, h.widened)) {
+	if !m.core.Activate(m.now, Queue{
+		Partition: h.part,
+		Host:      h.name,
+		State:     h.state,
+		Robots:    h.robots,
+		Items:     items,
+		Next:      next,
+		More:      more,
+		Shorter:   h.shrunk,
+	}, crawl.Latest(m.widened, h.widened)) {
 		m.t.Fatalf("%s is in memory", h.name)
 	}
 }
@@ -382,10 +399,12 @@ func (m *model) next() {
 	case m.now.Before(h.held):
 		m.t.Fatalf("%s is visited %v before the end of its Retry-After", h.name, h.held.Sub(m.now))
 	case !h.ended.IsZero() && m.now.Before(h.ended.Add(max(m.delayOf(h), h.pause))):
-		m.t.Fatalf("%s is visited %v after its last request, and the delay is %v now, the pause after its URL %v",
+		m.t.Fatalf(
+			"%s is visited %v after its last request, and the delay is %v now, the pause after its URL %v",
 			h.name, m.now.Sub(h.ended), m.delayOf(h), h.pause)
 	case m.ipDelay > 0 && m.now.Before(m.quiet[v.Addr].Add(m.ipDelay)):
-		m.t.Fatalf("%v is visited %v after its last request, and the delay is %v now", v.Addr, m.now.Sub(m.quiet[v.Addr]), m.ipDelay)
+		m.t.Fatalf("%v is visited %v after its last request, and the delay is %v now", v.Addr,
+			m.now.Sub(m.quiet[v.Addr]), m.ipDelay)
 	case v.Addr != h.addr:
 		m.t.Fatalf("%s is visited at %v, not %v", h.name, v.Addr, h.addr)
 	case v.Item.NotBefore.After(m.now):
@@ -396,7 +415,9 @@ func (m *model) next() {
 		m.t.Fatalf("%v is visited %v too early", v.Addr, m.addrs[v.Addr].Sub(m.now))
 	}
 	if !slices.ContainsFunc(h.queue, func(it crawl.Item) bool {
-		return it.URL == v.Item.URL && (it.Seq == v.Item.Seq || slices.Contains(h.stood[it.URL], v.Item.Seq)) && it.Attempts == v.Item.Attempts
+		return it.URL == v.Item.URL &&
+			(it.Seq == v.Item.Seq || slices.Contains(h.stood[it.URL], v.Item.Seq)) &&
+			it.Attempts == v.Item.Attempts
 	}) {
 		m.t.Fatalf("%v is not queued", v.Item.URL)
 	}
@@ -412,7 +433,8 @@ func (m *model) next() {
 func (m *model) nothingDue() {
 	for _, h := range m.hosts {
 		c := m.core.hosts[h.name]
-		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(h.held) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
+		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(h.held) ||
+			m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
 			m.now.Before(m.core.lastHolderGapEnd(c)) {
 			continue
 		}
@@ -447,7 +469,12 @@ func (m *model) release(h *modelHost) {
 	switch {
 	case v.Robots == nil:
 		r.Kind = crawl.RobotsFetched
-		r.Robots = &crawl.Robots{Origin: v.Item.URL.Origin(), Fetched: m.now, Expires: m.now.Add(24 * time.Hour), CrawlDelay: h.delay}
+		r.Robots = &crawl.Robots{
+			Origin:     v.Item.URL.Origin(),
+			Fetched:    m.now,
+			Expires:    m.now.Add(24 * time.Hour),
+			CrawlDelay: h.delay,
+		}
 		h.robots, crawlDelay = []*crawl.Robots{r.Robots}, 0
 	case m.rng.IntN(8) == 0:
 		r.Kind = crawl.URLFailed
@@ -489,7 +516,8 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 		}
 	}
 	h.took = r.Took
-	h.allowed = crawl.Latest(h.allowed, m.now.Add(max(m.delayOf(h), crawlDelay, 2*r.Took, h.backoff, h.pause)))
+	h.allowed = crawl.Latest(h.allowed,
+		m.now.Add(max(m.delayOf(h), crawlDelay, 2*r.Took, h.backoff, h.pause)))
 	h.held = crawl.Latest(h.held, m.now.Add(r.RetryAfter))
 	m.addrs[v.Addr] = m.now.Add(m.ipDelay)
 	h.ended, m.quiet[v.Addr] = m.now, m.now
@@ -509,7 +537,8 @@ func (m *model) complete(h *modelHost) {
 			h.pages++
 		}
 		if s.Pages != h.pages {
-			m.t.Fatalf("%s: %d pages are in the state that is written, %d have a record", h.name, s.Pages, h.pages)
+			m.t.Fatalf("%s: %d pages are in the state that is written, %d have a record", h.name, s.Pages,
+				h.pages)
 		}
 	}
 	at := slices.IndexFunc(h.queue, func(it crawl.Item) bool { return it.URL == v.Item.URL })
@@ -550,7 +579,8 @@ func (m *model) check() {
 		if (h.line != nil) != (h.status == Ready || h.status == AddressWait || h.status == OverShare) {
 			m.t.Fatalf("%s is %v, in line %v", name, h.status, h.line != nil)
 		}
-		if h.timer.isSet() && h.status != Waiting && h.status != Dry || !h.timer.isSet() && h.status == Waiting {
+		if h.timer.isSet() && h.status != Waiting && h.status != Dry ||
+			!h.timer.isSet() && h.status == Waiting {
 			m.t.Fatalf("%s is %v, timer %v", name, h.status, h.timer.isSet())
 		}
 	}

@@ -48,13 +48,20 @@ func (c *Core) LimitFetchers(n int) {
 // Resolved answers a Resolve. After an error, or an answer without addresses, the host's
 // next visit has no address: its receiver reports that the host failed, so that there is
 // one way for a host to fail.
-func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expires time.Time, err error) {
+func (c *Core) Resolved(
+	now time.Time,
+	name crawl.Host,
+	addrs []netip.Addr,
+	expires time.Time,
+	err error,
+) {
 	h := c.hosts[name]
 	if h == nil {
 		return
 	}
 	h.resolving, h.resolved = false, now
-	c.shares.book.Note(now, h.domain.Claimant, fairshare.Lookups, lookupOutcome(now.Sub(h.askedAt), addrs, err))
+	c.shares.book.Note(now, h.domain.Claimant, fairshare.Lookups,
+		lookupOutcome(now.Sub(h.askedAt), addrs, err))
 	c.named(now, h)
 	h.unnamed, h.nameAt = 0, time.Time{}
 	if err != nil || len(addrs) == 0 {

@@ -19,7 +19,8 @@ func (c *Core) place(now time.Time, h *host) {
 	case want == Ready && !c.claim(now, h):
 		want = AddressWait
 	}
-	if want != Ready && want != AddressWait && want != InFlight && !(want == Resolving && h.turn != nil && h.turn.holder == h) {
+	if want != Ready && want != AddressWait && want != InFlight &&
+		!(want == Resolving && h.turn != nil && h.turn.holder == h) {
 		c.unclaim(now, h)
 	}
 	c.stand(h, want, now)

@@ -106,7 +106,8 @@ func noteWall(s *crawl.HostState, now time.Time, r *crawl.Response) {
 	switch {
 	case r.Wall:
 		s.Walls = (s.Walls<<1 | 1) & window
-	case !r.Requested || r.Kind != crawl.Fetched && r.Kind != crawl.RobotsFetched && r.Kind != crawl.RateLimited:
+	case !r.Requested ||
+		r.Kind != crawl.Fetched && r.Kind != crawl.RobotsFetched && r.Kind != crawl.RateLimited:
 		return // nothing was answered that says whether the host lets the crawl in
 	default:
 		s.Walls = s.Walls << 1 & window
@@ -179,7 +180,8 @@ func (l *limits) excuse(now time.Time) bool {
 
 // stalled reports whether a host's wait is too long for a crawl without other work.
 func stalled(s *crawl.HostState, now time.Time) bool {
-	return s.FrozenUntil.After(now) || s.HoldUntil.After(now.Add(LongWait)) || s.NotBefore.After(now.Add(LongWait))
+	return s.FrozenUntil.After(now) || s.HoldUntil.After(now.Add(LongWait)) ||
+		s.NotBefore.After(now.Add(LongWait))
 }
 
 // hopeless reports whether a stalled host gets no last try: it had one, or its Retry-After

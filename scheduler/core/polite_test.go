@@ -62,27 +62,31 @@ func TestRetryAfterIsKept(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	var s crawl.HostState
 	k := rules{delay: time.Second, maxFailures: 5, freeze: time.Hour}
-	observe(&s, now, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: time.Hour}, k)
-	observe(&s, now, crawl.Response{Kind: crawl.HostFailed, Requested: true, RetryAfter: time.Minute}, k)
+	observe(&s, now, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: time.Hour},
+		k)
+	observe(&s, now, crawl.Response{Kind: crawl.HostFailed, Requested: true, RetryAfter: time.Minute},
+		k)
 	observe(&s, now, crawl.Response{Kind: crawl.Fetched, Requested: true}, k)
 	if want := now.Add(time.Hour); !s.HoldUntil.Equal(want) {
 		t.Errorf("held until %v, want %v", s.HoldUntil, want)
 	}
-	observe(&s, now, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: 1<<63 - 1}, k)
+	observe(&s, now, crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: 1<<63 - 1},
+		k)
 	if s.HoldUntil.Year() < 2039 || s.HoldUntil.Year() > 2040 {
 		t.Errorf("an absurd Retry-After holds until %v", s.HoldUntil)
 	}
 }
 
-// TestWalls: a host rests for a day when its first eight answers, or eight of the last ten, were bot
-// walls; one more wall after the rest is enough for the next one, and one answer that is none says
-// that it lets the crawl in again. Visits without an answer do not count.
+// TestWalls: a host rests for a day when its first eight answers, or eight of the last ten, were
+// bot walls; one more wall after the rest is enough for the next one, and one answer that is none
+// says that it lets the crawl in again. Visits without an answer do not count.
 func TestWalls(t *testing.T) {
 	t.Parallel()
 	k := rules{delay: time.Second, maxFailures: 1000, freeze: time.Hour}
 	start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
-		answers      string // w: wall, r: walled robots.txt, p: page, l: 429, f: no answer, a: aborted, after the rest: |
+		// w: wall, r: walled robots.txt, p: page, l: 429, f: no answer, a: aborted, after the rest: |
+		answers      string
 		rests, walls bool
 	}{
 		{"wwwwwww", false, false}, {"wwwwwwww", true, true}, {"rrrrrrrr", true, true}, {"rwwwrwww", true, true},
@@ -114,7 +118,8 @@ func TestWalls(t *testing.T) {
 			}
 			observe(&s, now, r, k)
 		}
-		if rests := s.HoldUntil.After(now); rests != tc.rests || rests && !s.HoldUntil.Equal(now.Add(crawl.WallRest)) {
+		if rests := s.HoldUntil.After(now); rests != tc.rests ||
+			rests && !s.HoldUntil.Equal(now.Add(crawl.WallRest)) {
 			t.Errorf("%s: held until %v, at %v", tc.answers, s.HoldUntil, now)
 		}
 		if walls := !s.WalledSince.IsZero(); walls != tc.walls {
@@ -129,7 +134,8 @@ func TestRobotsAreBounded(t *testing.T) {
 	var robots []*crawl.Robots
 	for i := range 20 {
 		robots = keepRobots(robots, &crawl.Robots{
-			Origin: fmt.Sprintf("http://a.test:%d", i), Fetched: start.Add(time.Duration(i) * time.Second), CrawlDelay: time.Duration(i) * 10 * time.Second,
+			Origin: fmt.Sprintf("http://a.test:%d", i), Fetched: start.Add(time.Duration(i) * time.Second),
+			CrawlDelay: time.Duration(i) * 10 * time.Second,
 		})
 	}
 	if len(robots) != maxOrigins {
@@ -143,11 +149,13 @@ func TestRobotsAreBounded(t *testing.T) {
 	if d := crawlDelay(robots, ""); d != MaxCrawlDelay {
 		t.Errorf("crawl-delay %v, want it capped", d)
 	}
-	again := keepRobots(robots, &crawl.Robots{Origin: "http://a.test:15", Fetched: start.Add(time.Hour)})
+	again := keepRobots(robots,
+		&crawl.Robots{Origin: "http://a.test:15", Fetched: start.Add(time.Hour)})
 	if len(again) != maxOrigins || again[maxOrigins-1].Origin != "http://a.test:15" {
 		t.Errorf("a new entry of a known origin did not take its place: %d entries", len(again))
 	}
-	if d := crawlDelay([]*crawl.Robots{{Origin: "a", CrawlDelay: 9}, {Origin: "b", CrawlDelay: 5}}, "a"); d != 5 {
+	if d := crawlDelay([]*crawl.Robots{{Origin: "a", CrawlDelay: 9},
+		{Origin: "b", CrawlDelay: 5}}, "a"); d != 5 {
 		t.Errorf("crawl-delay without origin a = %v, want 5", d)
 	}
 }

@@ -192,8 +192,11 @@ func (p *player) command(fields []string) {
 	case "config":
 		delay, ipDelay := p.dur(args["delay"]), p.dur(args["ipdelay"])
 		c := Config{
-			Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay },
-			MaxActive: p.num(args["max"]), ItemsPerHost: p.num(args["items"]), Quantum: p.num(args["quantum"]),
+			Delay:        func(crawl.Host, netip.Addr) time.Duration { return delay },
+			IPDelay:      func(netip.Addr) time.Duration { return ipDelay },
+			MaxActive:    p.num(args["max"]),
+			ItemsPerHost: p.num(args["items"]),
+			Quantum:      p.num(args["quantum"]),
 		}
 		if has(words, "turns") {
 			c.Turn = func(ip netip.Addr) (time.Duration, bool) {
@@ -206,7 +209,8 @@ func (p *player) command(fields []string) {
 	case "activate":
 		p.activate(words, args)
 	case "offer":
-		p.core.Offer(p.now, crawl.Host(words[0]), p.items(words[0], args["urls"]), Cursor{p.seq}, has(words, "more"))
+		p.core.Offer(p.now, crawl.Host(words[0]), p.items(words[0], args["urls"]), Cursor{p.seq},
+			has(words, "more"))
 	case "queued":
 		if !p.core.NoteQueued(p.now, crawl.Host(words[0]), crawl.Band(p.num(args["band"]))) {
 			p.say("not in memory")
@@ -274,10 +278,13 @@ func (p *player) parked(hosts []Parked) {
 
 func (p *player) activate(words []string, args scriptArgs) {
 	q := Queue{
-		Partition: crawl.Partition(p.num(args["p"])), Host: crawl.Host(words[0]), Items: p.items(words[0], args["urls"]), More: has(words, "more"),
+		Partition: crawl.Partition(p.num(args["p"])), Host: crawl.Host(words[0]),
+		Items: p.items(words[0], args["urls"]), More: has(words, "more"),
 		State: crawl.HostState{
-			FrozenUntil: p.future(args["frozen"]), HoldUntil: p.future(args["hold"]), NotBefore: p.future(args["notbefore"]),
-			Backoff: p.dur(args["backoff"]), CrawlDelay: p.dur(args["crawldelay"]), Failures: p.num(args["failures"]),
+			FrozenUntil: p.future(args["frozen"]), HoldUntil: p.future(args["hold"]),
+			NotBefore: p.future(args["notbefore"]),
+			Backoff:   p.dur(args["backoff"]), CrawlDelay: p.dur(args["crawldelay"]),
+			Failures: p.num(args["failures"]),
 		},
 	}
 	q.Next = Cursor{p.seq}
@@ -329,9 +336,19 @@ func (p *player) release(words []string, args scriptArgs) {
 	if !ok {
 		p.t.Fatalf("unknown kind %q", words[1])
 	}
-	r := crawl.Response{Kind: kind, Requested: !has(words, "norequest"), Took: p.dur(args["took"]), RetryAfter: p.dur(args["retryafter"])}
+	r := crawl.Response{
+		Kind:       kind,
+		Requested:  !has(words, "norequest"),
+		Took:       p.dur(args["took"]),
+		RetryAfter: p.dur(args["retryafter"]),
+	}
 	if kind == crawl.RobotsFetched {
-		r.Robots = &crawl.Robots{Origin: "http://" + args["origin"], Fetched: p.now, Expires: p.now.Add(24 * time.Hour), CrawlDelay: p.dur(args["crawldelay"])}
+		r.Robots = &crawl.Robots{
+			Origin:     "http://" + args["origin"],
+			Fetched:    p.now,
+			Expires:    p.now.Add(24 * time.Hour),
+			CrawlDelay: p.dur(args["crawldelay"]),
+		}
 	}
 	s, ok := p.core.Release(p.now, uint64(p.num(words[0])), r)
 	if !ok {

@@ -217,7 +217,8 @@ func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	if !says {
 		return
 	}
-	if answered := r.Kind == crawl.Fetched || r.Kind == crawl.RobotsFetched; o == fairshare.Bad && answered && !v.dear {
+	if answered := r.Kind == crawl.Fetched ||
+		r.Kind == crawl.RobotsFetched; o == fairshare.Bad && answered && !v.dear {
 		o = fairshare.Slow
 	}
 	switch {

@@ -58,9 +58,12 @@ type rushEvent struct {
 func newRush(t *testing.T, cfg Config, kind func(crawl.Host) temperament) *rush {
 	cfg = cfg.withDefaults()
 	r := &rush{rates: map[uint64]rushRate{}}
-	cfg.Received = func(id uint64) int64 { return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes) }
+	cfg.Received = func(id uint64) int64 {
+		return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes)
+	}
 	cfg.Delay = func(crawl.Host, netip.Addr) time.Duration { return 500 * time.Millisecond }
-	r.t, r.core, r.now, r.fetchers, r.kind = t, New(cfg), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), cfg.Fetchers, kind
+	r.t, r.core, r.now, r.fetchers, r.kind = t, New(cfg), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		cfg.Fetchers, kind
 	r.open, r.visits, r.limit = map[uint64]bool{}, map[crawl.Host]int{}, time.Minute
 	return r
 }
@@ -87,7 +90,8 @@ func (r *rush) items(name crawl.Host, n int) (items []crawl.Item) {
 
 func (r *rush) after(d time.Duration, do func()) {
 	e := rushEvent{r.now.Add(d), do}
-	i, _ := slices.BinarySearchFunc(r.ahead, e, func(a, b rushEvent) int { return cmp.Or(a.at.Compare(b.at), -1) })
+	i, _ := slices.BinarySearchFunc(r.ahead, e,
+		func(a, b rushEvent) int { return cmp.Or(a.at.Compare(b.at), -1) })
 	r.ahead = slices.Insert(r.ahead, i, e)
 }
 
@@ -159,7 +163,12 @@ func (r *rush) step() {
 
 func (r *rush) visit(v crawl.Visit) {
 	k := r.kind(v.Host)
-	out := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: min(k.answer, r.limit), Bytes: k.bytes}
+	out := crawl.Response{
+		Kind:      crawl.Fetched,
+		Requested: true,
+		Took:      min(k.answer, r.limit),
+		Bytes:     k.bytes,
+	}
 	switch {
 	case v.Excluded && v.Addr.IsValid():
 		r.t.Fatalf("the visit of %s, which is excluded, could make a request", v.Host)
@@ -214,12 +223,22 @@ func (r *rush) of(names []crawl.Host, d time.Duration) (n int) {
 
 // quick is a host that answers.
 func quick(host crawl.Host) temperament {
-	return temperament{name: 10 * time.Millisecond, answer: 10 * time.Millisecond, bytes: 10_000, addr: netip.AddrFrom4([4]byte{192, 0, byte(len(host)), 1})}
+	return temperament{
+		name:   10 * time.Millisecond,
+		answer: 10 * time.Millisecond,
+		bytes:  10_000,
+		addr:   netip.AddrFrom4([4]byte{192, 0, byte(len(host)), 1}),
+	}
 }
 
 // besiege runs five hosts, then the attackers beside them, then new hosts as well.
 // The new ones have some time.
-func besiege(t *testing.T, within time.Duration, attackers []crawl.Host, kind func(crawl.Host) temperament) {
+func besiege(
+	t *testing.T,
+	within time.Duration,
+	attackers []crawl.Host,
+	kind func(crawl.Host) temperament,
+) {
 	t.Helper()
 	r := newRush(t, Config{MaxActive: 8000}, func(h crawl.Host) temperament {
 		if k := kind(h); k.name > 0 {
@@ -236,7 +255,8 @@ func besiege(t *testing.T, within time.Duration, attackers []crawl.Host, kind fu
 	late := r.of(good, 10*time.Second)
 	t.Logf("visits of five good hosts in 10 s: %d before, %d then %d during", before, during, late)
 	if during < 8*before/10 || late < 8*before/10 {
-		t.Errorf("five good hosts have %d visits in 10 s, then %d and %d under attack", before, during, late)
+		t.Errorf("five good hosts have %d visits in 10 s, then %d and %d under attack", before, during,
+			late)
 	}
 	r.add(fresh...)
 	r.pass(within)
@@ -279,7 +299,12 @@ func TestShareOfFetchers(t *testing.T) {
 				if h[0] == 'n' && h[1] != 'e' {
 					var i int
 					_, _ = fmt.Sscanf(string(h), "n%d", &i) // it is one of ours
-					k = temperament{name: 10 * time.Millisecond, answer: time.Minute, bytes: 24_000, addr: netip.AddrFrom4([4]byte{198, byte(i / 250), byte(i % 250), 1})}
+					k = temperament{
+						name:   10 * time.Millisecond,
+						answer: time.Minute,
+						bytes:  24_000,
+						addr:   netip.AddrFrom4([4]byte{198, byte(i / 250), byte(i % 250), 1}),
+					}
 				}
 				return k
 			})
@@ -292,7 +317,11 @@ func TestShareOfBlock(t *testing.T) {
 	t.Parallel()
 	r := newRush(t, Config{}, func(h crawl.Host) temperament {
 		if h[0] == 'd' {
-			return temperament{name: 10 * time.Millisecond, answer: time.Minute, addr: netip.MustParseAddr("198.51.100.7")}
+			return temperament{
+				name:   10 * time.Millisecond,
+				answer: time.Minute,
+				addr:   netip.MustParseAddr("198.51.100.7"),
+			}
 		}
 		return quick(h)
 	})

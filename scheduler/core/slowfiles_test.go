@@ -10,8 +10,9 @@ import (
 	fairshare "crawlnode/scheduler/shares"
 )
 
-// TestLargeFilesAreNoDrip: hosts of one domain send files that take 40 s each, at 5 KiB a second, which is useful. They
-// are never taken back, nor is their domain judged to fail, alone or beside others.
+// TestLargeFilesAreNoDrip: hosts of one domain send files that take 40 s each, at 5 KiB a second,
+// which is useful. They are never taken back, nor is their domain judged to fail, alone or beside
+// others.
 func TestLargeFilesAreNoDrip(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int64{5 << 10, 1 << 10} { // the second is a drip
@@ -20,7 +21,12 @@ func TestLargeFilesAreNoDrip(t *testing.T) {
 				k := quick(h)
 				k.answer = time.Second // so that a hundred want all fetchers
 				if h[0] == 'l' {
-					k = temperament{name: 10 * time.Millisecond, answer: 40 * time.Second, bytes: 40 * rate, addr: netip.MustParseAddr("198.51.100.7")}
+					k = temperament{
+						name:   10 * time.Millisecond,
+						answer: 40 * time.Second,
+						bytes:  40 * rate,
+						addr:   netip.MustParseAddr("198.51.100.7"),
+					}
 				}
 				return k
 			})
@@ -31,14 +37,17 @@ func TestLargeFilesAreNoDrip(t *testing.T) {
 			class := r.core.shares.domains["files.test"].Class()
 			cut := rate < dripRate && others > 0
 			if (r.taken > 0) != cut || (class == fairshare.Poor) != (rate < dripRate) {
-				t.Errorf("files at %d bytes a second beside %d others: %d taken back, their domain counts as %v", rate, others, r.taken, class)
+				t.Errorf(
+					"files at %d bytes a second beside %d others: %d taken back, their domain counts as %v",
+					rate, others, r.taken, class)
 			}
 		}
 	}
 }
 
-// TestHeavyPages: hosts of one or of many domains answer at once, with pages that take the parser 300 ms each. They hold no
-// more than the share of a domain that never answered well, and good hosts lose nothing.
+// TestHeavyPages: hosts of one or of many domains answer at once, with pages that take the parser
+// 300 ms each. They hold no more than the share of a domain that never answered well, and good
+// hosts lose nothing.
 func TestHeavyPages(t *testing.T) {
 	t.Parallel()
 	for _, domains := range []int{1, 20} {
@@ -57,7 +66,8 @@ func TestHeavyPages(t *testing.T) {
 		}
 		r.pass(time.Second)
 		if during := r.of(good, 20*time.Second); during < 19*before/10 {
-			t.Errorf("%d domains: good hosts have %d visits in 20 s, %d in 10 s before", domains, during, before)
+			t.Errorf("%d domains: good hosts have %d visits in 20 s, %d in 10 s before", domains, during,
+				before)
 		}
 		if most := min(domains*256/8+5, 251); r.unread > most || domains == 1 && r.unread < 16 {
 			t.Errorf("%d domains: %d pages wait, at most %d should", domains, r.unread, most)

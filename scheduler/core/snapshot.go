@@ -25,5 +25,13 @@ func (c *Core) Snapshot(name crawl.Host) (s HostSnapshot, ok bool) {
 	if h == nil {
 		return s, false
 	}
-	return HostSnapshot{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork(), Requests: h.requests, Took: h.took}, true
+	return HostSnapshot{
+		Status:   h.status,
+		Start:    c.start(h),
+		Gap:      c.gap(h),
+		Addr:     h.addr(),
+		Queued:   h.hasWork(),
+		Requests: h.requests,
+		Took:     h.took,
+	}, true
 }

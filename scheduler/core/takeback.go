@@ -94,7 +94,8 @@ func (c *Core) waiting() waits {
 		}
 	}
 	for _, s := range c.shares.full {
-		if s.held.n > 0 && !s.prefix.IsValid() && s.Class() != fairshare.Poor { // a reserve keeps it back, if it has room
+		// a reserve keeps it back, if it has room
+		if s.held.n > 0 && !s.prefix.IsValid() && s.Class() != fairshare.Poor {
 			d := s.held.first.domain
 			w.add(d, min(s.held.n, max(c.shares.book.Room(d.Claimant, fairshare.Fetchers)-w.of[d], 0)))
 		}
@@ -155,7 +156,9 @@ func (c *Core) openVisits(now time.Time) (open, late []*visit) {
 		}
 		open = append(open, v)
 	}
-	inOrder := func(a, b *visit) int { return cmp.Or(cmp.Compare(a.cuts, b.cuts), cmp.Compare(b.id, a.id)) }
+	inOrder := func(a, b *visit) int {
+		return cmp.Or(cmp.Compare(a.cuts, b.cuts), cmp.Compare(b.id, a.id))
+	}
 	slices.SortFunc(open, inOrder)
 	slices.SortFunc(late, inOrder)
 	return open, late

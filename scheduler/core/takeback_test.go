@@ -13,7 +13,12 @@ import (
 // slow is a host that answers well after 12 s, at the address that it is named after or
 // at one for all.
 func slow(h crawl.Host) temperament {
-	k := temperament{name: 10 * time.Millisecond, answer: 12 * time.Second, bytes: 200_000, addr: netip.MustParseAddr("192.0.2.7")}
+	k := temperament{
+		name:   10 * time.Millisecond,
+		answer: 12 * time.Second,
+		bytes:  200_000,
+		addr:   netip.MustParseAddr("192.0.2.7"),
+	}
 	if addr, err := netip.ParseAddr(string(h)); err == nil {
 		k.addr = addr
 	}
@@ -43,7 +48,8 @@ func TestSlowAndAlone(t *testing.T) {
 			before := r.completedVisits()
 			r.pass(5 * time.Minute)
 			if n, want := r.completedVisits()-before, 25*fetchers*9/10; r.taken > 0 || n < want {
-				t.Errorf("%s, %d fetchers: %d were taken back, %d answers in five minutes, want %d", format, fetchers, r.taken, n, want)
+				t.Errorf("%s, %d fetchers: %d were taken back, %d answers in five minutes, want %d", format,
+					fetchers, r.taken, n, want)
 			}
 		}
 	}
@@ -77,7 +83,8 @@ func TestSlowBesideOthers(t *testing.T) {
 				unvisited++
 			}
 		}
-		t.Logf("%s: %d slow answers, %d taken back, the good host %d", format, r.completedVisits()-before-good, r.taken, good)
+		t.Logf("%s: %d slow answers, %d taken back, the good host %d", format,
+			r.completedVisits()-before-good, r.taken, good)
 		if unvisited > 0 {
 			t.Errorf("%s: %d of 16 slow hosts never came to an end", format, unvisited)
 		}
@@ -94,7 +101,8 @@ func besideSlow(t *testing.T, fetchers int) (*rush, []crawl.Visit) {
 		h := crawl.Host(fmt.Sprintf("s%d.slow.test", i))
 		r.add(h)
 		r.core.Actions()
-		r.core.Resolved(r.now, h, []netip.Addr{netip.AddrFrom4([4]byte{198, 18, byte(i), 1})}, r.now.Add(time.Hour), nil)
+		r.core.Resolved(r.now, h, []netip.Addr{netip.AddrFrom4([4]byte{198, 18, byte(i), 1})},
+			r.now.Add(time.Hour), nil)
 		if i < fetchers {
 			if v, ok := r.core.Next(r.now); ok {
 				open = append(open, v)
@@ -126,7 +134,8 @@ func (r *rush) waiters(n int) {
 		h := crawl.Host(fmt.Sprintf("w%d.test", i))
 		r.add(h)
 		r.core.Actions()
-		r.core.Resolved(r.now, h, []netip.Addr{netip.AddrFrom4([4]byte{198, 19, byte(i), 1})}, r.now.Add(time.Hour), nil)
+		r.core.Resolved(r.now, h, []netip.Addr{netip.AddrFrom4([4]byte{198, 19, byte(i), 1})},
+			r.now.Add(time.Hour), nil)
 	}
 }
 
@@ -149,7 +158,8 @@ func TestTakesTheNewest(t *testing.T) {
 	}
 	for i, id := range ids {
 		if want := open[len(open)-1-i].ID; id != want {
-			t.Errorf("visit %d was taken back, want %d of %d to %d: the newest", id, want, open[0].ID, open[len(open)-1].ID)
+			t.Errorf("visit %d was taken back, want %d of %d to %d: the newest", id, want, open[0].ID,
+				open[len(open)-1].ID)
 		}
 	}
 }
@@ -168,7 +178,8 @@ func TestLetFinish(t *testing.T) {
 	// Beside a second domain that fails, its share is two, and not the four that are let finish.
 	r.add("x.bad.test")
 	for range 40 {
-		r.core.shares.book.Note(r.now, r.core.hosts["x.bad.test"].domain.Claimant, fairshare.Lookups, fairshare.Bad)
+		r.core.shares.book.Note(r.now, r.core.hosts["x.bad.test"].domain.Claimant, fairshare.Lookups,
+			fairshare.Bad)
 	}
 	r.now = r.now.Add(relook)
 	r.core.Advance(r.now)
@@ -196,8 +207,10 @@ func TestCutsAreBounded(t *testing.T) {
 	for i := range items {
 		c.completed(&items[i], true)
 	}
-	if len(c.n) > maxCuts || len(c.order) > maxCuts || c.of(&items[0]) != 0 || c.of(&items[len(items)-1]) != 1 {
-		t.Errorf("%d URLs are remembered in a ring of %d, at most %d are allowed", len(c.n), len(c.order), maxCuts)
+	if len(c.n) > maxCuts || len(c.order) > maxCuts || c.of(&items[0]) != 0 ||
+		c.of(&items[len(items)-1]) != 1 {
+		t.Errorf("%d URLs are remembered in a ring of %d, at most %d are allowed", len(c.n), len(c.order),
+			maxCuts)
 	}
 }
 
@@ -212,7 +225,8 @@ func TestNamesInLineLeave(t *testing.T) {
 	for range 60 {
 		for range 3000 {
 			n++
-			if h := crawl.Host(fmt.Sprintf("h%d.d%d.test", n, n%500)); r.core.Places() > 0 && r.core.Fits(h) {
+			if h := crawl.Host(fmt.Sprintf("h%d.d%d.test", n, n%500)); r.core.Places() > 0 &&
+				r.core.Fits(h) {
 				r.core.Activate(r.now, Queue{Host: h, Items: r.items(h, 1), More: true}, time.Time{})
 			}
 		}
@@ -229,7 +243,8 @@ func TestNamesInLineLeave(t *testing.T) {
 		}
 	}
 	if inLine += s.known.Len(); inLine != s.waiting || inLine > len(r.core.hosts) {
-		t.Errorf("%d names stand in line, %d are counted, %d hosts are in memory", inLine, s.waiting, len(r.core.hosts))
+		t.Errorf("%d names stand in line, %d are counted, %d hosts are in memory", inLine, s.waiting,
+			len(r.core.hosts))
 	}
 }
 
@@ -249,7 +264,8 @@ func TestWhoWaitsLongKeepsNothing(t *testing.T) {
 	r.add(hostNames(1000, "s%d.slow.test")...)
 	r.pass(30 * time.Minute)
 	if r.fetchers > 2 || r.taken > 0 {
-		t.Errorf("%d of 64 fetchers are idle, %d requests were taken back, while the only other host waits for an hour", r.fetchers, r.taken)
+		t.Errorf("%d of 64 fetchers are idle, %d requests were taken back, "+
+			"while the only other host waits for an hour", r.fetchers, r.taken)
 	}
 	r.pass(30*time.Minute + overdue)
 	if r.visits["good.other.test"] == 0 {
@@ -257,7 +273,8 @@ func TestWhoWaitsLongKeepsNothing(t *testing.T) {
 	}
 }
 
-// newSlowRush has 64 fetchers, a host that answers quickly, and 300 of one domain that take a minute.
+// newSlowRush has 64 fetchers, a host that answers quickly, and 300 of one domain that take a
+// minute.
 func newSlowRush(t *testing.T) *rush {
 	t.Helper()
 	r := newRush(t, Config{Fetchers: 64}, func(h crawl.Host) temperament {
@@ -307,16 +324,19 @@ func TestSmallSlowPage(t *testing.T) {
 			if r.core.visits[v.ID].over {
 				kind = crawl.Aborted
 			}
-			r.core.Release(r.now, v.ID, crawl.Response{Kind: kind, Requested: true, Took: 8 * time.Second, Bytes: 1000})
+			r.core.Release(r.now, v.ID,
+				crawl.Response{Kind: kind, Requested: true, Took: 8 * time.Second, Bytes: 1000})
 			r.core.Completed(r.now, v.ID)
 		}
 		if poor := d.Class() == fairshare.Poor; poor != (others > 0) {
-			t.Errorf("16 small pages took 8 s each while %d others waited: the domain is %v", others, d.Class())
+			t.Errorf("16 small pages took 8 s each while %d others waited: the domain is %v", others,
+				d.Class())
 		}
 	}
 }
 
-// TestMoreFetchers: a domain's share grows with the number of fetchers, for the hosts that it holds back too.
+// TestMoreFetchers: a domain's share grows with the number of fetchers, for the hosts that it holds
+// back too.
 func TestMoreFetchers(t *testing.T) {
 	t.Parallel()
 	r := newSlowRush(t)

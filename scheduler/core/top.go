@@ -38,12 +38,20 @@ func (c *Core) Top(now time.Time, sort string, n int) []TopHost {
 		}
 	}
 	slices.SortFunc(best, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), strings.Compare(string(a.host.name), string(b.host.name)))
+		return cmp.Or(cmp.Compare(b.value, a.value),
+			strings.Compare(string(a.host.name), string(b.host.name)))
 	})
 	out := make([]TopHost, len(best))
 	for i, r := range best {
 		s, _ := c.Snapshot(r.host.name)
-		out[i] = TopHost{HostSnapshot: s, Partition: r.host.part, Host: r.host.name, State: r.host.state, Errors: r.host.errors, Backoff: c.heldBack(now, r.host)}
+		out[i] = TopHost{
+			HostSnapshot: s,
+			Partition:    r.host.part,
+			Host:         r.host.name,
+			State:        r.host.state,
+			Errors:       r.host.errors,
+			Backoff:      c.heldBack(now, r.host),
+		}
 	}
 	return out
 }

@@ -22,12 +22,19 @@ func TestTopIsTheHeadOfTheSortedList(t *testing.T) {
 		if i%3 == 0 {
 			s.Failures, s.NotBefore = 1, now.Add(time.Duration(20+rng.IntN(50))*time.Second)
 		}
-		c.Activate(now, Queue{Partition: crawl.Partition(i), Host: crawl.Host(fmt.Sprintf("h%02d.test", i)), State: s, More: true, Queued: int64(rng.IntN(9))}, time.Time{})
+		c.Activate(now, Queue{
+			Partition: crawl.Partition(i),
+			Host:      crawl.Host(fmt.Sprintf("h%02d.test", i)),
+			State:     s,
+			More:      true,
+			Queued:    int64(rng.IntN(9)),
+		}, time.Time{})
 		c.hosts[crawl.Host(fmt.Sprintf("h%02d.test", i))].errors = int64(i % 4)
 	}
 	for _, sort := range crawl.HostSorts {
 		all := c.Top(now, sort, hosts)
-		if want := map[string]int{crawl.SortErrors: 45, crawl.SortBackoff: 20}[sort]; want > 0 && len(all) != want || want == 0 && len(all) != hosts {
+		if want := map[string]int{crawl.SortErrors: 45, crawl.SortBackoff: 20}[sort]; want > 0 &&
+			len(all) != want || want == 0 && len(all) != hosts {
 			t.Errorf("%s: %d hosts in the whole list", sort, len(all))
 		}
 		if !slices.IsSortedFunc(all, func(a, b TopHost) int {
@@ -58,7 +65,8 @@ func TestErrorsOfAHostAreCounted(t *testing.T) {
 	c.Counted("a.test", 5)
 	c.Counted("unknown.test", 5)
 	h := c.hosts["a.test"]
-	for i, kind := range []crawl.Kind{crawl.Fetched, crawl.URLFailed, crawl.HostFailed, crawl.RateLimited, crawl.RobotsFetched, crawl.Aborted} {
+	for i, kind := range []crawl.Kind{crawl.Fetched, crawl.URLFailed, crawl.HostFailed,
+		crawl.RateLimited, crawl.RobotsFetched, crawl.Aborted} {
 		v := &visit{id: uint64(i + 1), host: h, open: true}
 		c.visits[v.id], h.open, h.incomplete = v, true, append(h.incomplete, v)
 		c.Release(now, v.id, crawl.Response{Kind: kind, Requested: true})
@@ -74,7 +82,12 @@ func BenchmarkTop(b *testing.B) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := New(Config{})
 	for i := range 20_000 {
-		c.Activate(now, Queue{Partition: crawl.Partition(i % 1024), Host: crawl.Host(fmt.Sprint("h", i, ".test")), More: true, Queued: int64(i * 7919 % 20_000)}, time.Time{})
+		c.Activate(now, Queue{
+			Partition: crawl.Partition(i % 1024),
+			Host:      crawl.Host(fmt.Sprint("h", i, ".test")),
+			More:      true,
+			Queued:    int64(i * 7919 % 20_000),
+		}, time.Time{})
 	}
 	for b.Loop() {
 		c.Top(now, crawl.SortQueued, 2*crawl.MaxHostLines)

@@ -111,7 +111,13 @@ type key struct {
 
 // NewBook makes a Book. limit bounds the remembered claimants that hold nothing.
 func NewBook(fetchers, lookups, memory, limit int) *Book {
-	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[key]*Claimant), idle: list.New()}
+	return &Book{
+		capacity: [numResources]int{fetchers, lookups},
+		memory:   memory,
+		limit:    limit,
+		byName:   make(map[key]*Claimant),
+		idle:     list.New(),
+	}
 }
 
 // Resize sets how many of r there are. Claimants that hold more keep it until they release
@@ -123,7 +129,12 @@ func (b *Book) Enter(now time.Time, name string, domain bool) *Claimant {
 	k := key{name, domain}
 	c := b.byName[k]
 	if c == nil {
-		c = &Claimant{name: name, domain: domain, window: [numResources]int{starting, starting}, changed: now}
+		c = &Claimant{
+			name:    name,
+			domain:  domain,
+			window:  [numResources]int{starting, starting},
+			changed: now,
+		}
 		b.byName[k] = c
 	}
 	if c.idle != nil {
@@ -295,7 +306,8 @@ func (b *Book) Admits(domain, block *Claimant, r Resource) (ok bool, full *Claim
 	if domain.held[r] >= b.room(domain, r) || b.reserved(domain, r) {
 		return false, domain
 	}
-	if block != nil && domain.Class() != Good && block.awake < b.about() && block.held[r] >= b.room(block, r) {
+	if block != nil && domain.Class() != Good && block.awake < b.about() &&
+		block.held[r] >= b.room(block, r) {
 		return false, block
 	}
 	return true, nil
@@ -396,7 +408,8 @@ const (
 // insertWorst keeps the n claimants with the most hosts, in order.
 func insertWorst(worst []*Claimant, c *Claimant, n int) []*Claimant {
 	i := len(worst)
-	for i > 0 && (worst[i-1].hosts < c.hosts || worst[i-1].hosts == c.hosts && worst[i-1].name > c.name) {
+	for i > 0 &&
+		(worst[i-1].hosts < c.hosts || worst[i-1].hosts == c.hosts && worst[i-1].name > c.name) {
 		i--
 	}
 	worst = append(worst, nil)

@@ -17,8 +17,10 @@ func TestDomain(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
 		"www.example.com": "example.com", "example.com": "example.com", "a.b.example.co.uk": "example.co.uk",
-		"me.github.io": "me.github.io", "x.me.github.io": "me.github.io", "co.uk": "co.uk", "localhost": "localhost",
-		"192.0.2.77": "192.0.2.0/24", "[2001:db8:1:2::7]": "2001:db8:1::/48", "": "", ".": ".", "a..b": "a..b",
+		"me.github.io": "me.github.io", "x.me.github.io": "me.github.io", "co.uk": "co.uk",
+		"localhost":  "localhost",
+		"192.0.2.77": "192.0.2.0/24", "[2001:db8:1:2::7]": "2001:db8:1::/48", "": "", ".": ".",
+		"a..b": "a..b",
 	} {
 		if got := Domain(host); got != want {
 			t.Errorf("Domain(%q) = %q, want %q", host, got, want)
@@ -29,7 +31,8 @@ func TestDomain(t *testing.T) {
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]string{
-		"192.0.2.77": "192.0.2.0/24", "::ffff:192.0.2.77": "192.0.2.0/24", "2001:db8:1:2::7": "2001:db8:1::/48", "fe80::1%eth0": "fe80::/48",
+		"192.0.2.77": "192.0.2.0/24", "::ffff:192.0.2.77": "192.0.2.0/24",
+		"2001:db8:1:2::7": "2001:db8:1::/48", "fe80::1%eth0": "fe80::/48",
 	} {
 		if got := Block(netip.MustParseAddr(addr)); got.String() != want {
 			t.Errorf("Block(%s) = %s, want %s", addr, got, want)
@@ -112,7 +115,8 @@ func TestReserve(t *testing.T) {
 		poor += takeAll(b, c, nil, Fetchers, 256)
 	}
 	if poor != 256-192 && poor != 256-50 {
-		t.Errorf("domains that fail hold %d of 256 fetchers, want what 50 hosts that answered leave", poor)
+		t.Errorf("domains that fail hold %d of 256 fetchers, want what 50 hosts that answered leave",
+			poor)
 	}
 	fresh := 0
 	for i := range 1000 {
@@ -207,7 +211,8 @@ func FuzzBook(f *testing.F) {
 			h.leave(b)
 		}
 		if recount(t, b); b.domains != 0 || b.about() != 0 || len(b.byName) > 3 {
-			t.Fatalf("%d domains, %d hosts awake and %d claimants when all have gone", b.domains, b.about(), len(b.byName))
+			t.Fatalf("%d domains, %d hosts awake and %d claimants when all have gone", b.domains, b.about(),
+				len(b.byName))
 		}
 	})
 }
@@ -279,8 +284,10 @@ func recount(t *testing.T, b *Book) {
 			n.domains++
 		}
 	}
-	if n.some != b.some || n.hosts != b.hosts || n.held != b.held || n.awake != b.awake || n.domains != b.domains {
-		t.Fatalf("hosts %v awake %v held %v domains %d, counted anew %v %v %v %d", b.hosts, b.awake, b.held, b.domains, n.hosts, n.awake, n.held, n.domains)
+	if n.some != b.some || n.hosts != b.hosts || n.held != b.held || n.awake != b.awake ||
+		n.domains != b.domains {
+		t.Fatalf("hosts %v awake %v held %v domains %d, counted anew %v %v %v %d", b.hosts, b.awake,
+			b.held, b.domains, n.hosts, n.awake, n.held, n.domains)
 	}
 }
 
@@ -322,7 +329,8 @@ func TestWhoSleepsKeepsNothing(t *testing.T) {
 	}
 	b.Wake(waits)
 	if b.Over(slow, Fetchers) != 48 {
-		t.Errorf("beside a host that is awake it holds %d of 64 too many, want 48", b.Over(slow, Fetchers))
+		t.Errorf("beside a host that is awake it holds %d of 64 too many, want 48",
+			b.Over(slow, Fetchers))
 	}
 }
 

@@ -29,7 +29,8 @@ func Domain(host string) string {
 // maybeAddr is false for nearly all names: parsing a name as an address allocates an error.
 // No top-level domain ends with a digit (RFC 3696, section 2), but each IPv4 address does.
 func maybeAddr(host string) bool {
-	return host != "" && '0' <= host[len(host)-1] && host[len(host)-1] <= '9' || strings.IndexByte(host, ':') >= 0
+	return host != "" && '0' <= host[len(host)-1] && host[len(host)-1] <= '9' ||
+		strings.IndexByte(host, ':') >= 0
 }
 
 // Block is the block of addresses that one owner is likely to have: a /24 of IPv4, a

@@ -164,8 +164,8 @@ func (t *Turns) Counts(unheard time.Duration) addresses.Counts {
 	return t.table.Counts(t.o.Clock(), unheard)
 }
 
-// Silent counts the addresses that hosts here wait for and whose keepers have not answered for longer
-// than patience, and says for how long at most.
+// Silent counts the addresses that hosts here wait for and whose keepers have not answered for
+// longer than patience, and says for how long at most.
 func (t *Turns) Silent(patience time.Duration) (n int, longest time.Duration) {
 	c := t.Counts(patience)
 	return c.Unheard, c.Longest
@@ -241,10 +241,19 @@ func (t *Turns) Serve(from crawl.NodeID, b *peer.AddressBatch) *peer.AddressBatc
 
 // pack puts messages into their form between nodes.
 func (t *Turns) pack(messages []addresses.Message) *peer.AddressBatch {
-	b := &peer.AddressBatch{Boot: uint64(t.o.Self.Boot), Messages: make([]*peer.AddressMessage, len(messages))}
+	b := &peer.AddressBatch{
+		Boot:     uint64(t.o.Self.Boot),
+		Messages: make([]*peer.AddressMessage, len(messages)),
+	}
 	for i, m := range messages {
-		b.Messages[i] = &peer.AddressMessage{Kind: uint32(m.Kind), Address: m.Addr.AsSlice(), StampNs: int64(m.Stamp),
-			RestNs: int64(m.Rest), Tenure: m.Tenure, Others: m.Others}
+		b.Messages[i] = &peer.AddressMessage{
+			Kind:    uint32(m.Kind),
+			Address: m.Addr.AsSlice(),
+			StampNs: int64(m.Stamp),
+			RestNs:  int64(m.Rest),
+			Tenure:  m.Tenure,
+			Others:  m.Others,
+		}
 	}
 	return b
 }
@@ -258,8 +267,9 @@ func unpack(b *peer.AddressBatch) []addresses.Message {
 		if !ok || m.GetKind() > uint32(addresses.Call) {
 			continue
 		}
-		out = append(out, addresses.Message{Kind: addresses.Kind(m.Kind), Addr: ip, Stamp: time.Duration(m.StampNs),
-			Rest: time.Duration(m.RestNs), Tenure: m.Tenure, Others: m.Others})
+		out = append(out,
+			addresses.Message{Kind: addresses.Kind(m.Kind), Addr: ip, Stamp: time.Duration(m.StampNs),
+				Rest: time.Duration(m.RestNs), Tenure: m.Tenure, Others: m.Others})
 	}
 	return out
 }

@@ -147,13 +147,15 @@ func TestThreeNodesShareAnAddress(t *testing.T) {
 				t.Errorf("a request comes %v after another", gap)
 			}
 		}
-		if took, least := time.Since(start), time.Duration(len(all))*100*time.Millisecond; took > least*5/4 {
+		if took, least := time.Since(start),
+			time.Duration(len(all))*100*time.Millisecond; took > least*5/4 {
 			t.Errorf("%d requests took %v, %v is possible", len(all), took, least)
 		}
 	})
 }
 
-// A node that cannot reach the keeper makes no request, and says for how long; when it can, it goes on.
+// A node that cannot reach the keeper makes no request, and says for how long; when it can, it goes
+// on.
 func TestKeeperOutOfReach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,10 +205,18 @@ type order struct {
 
 func (o *order) note(what string) {
 	o.stamp++
-	ask := &peer.AddressMessage{Kind: uint32(addresses.Ask), Address: someIP.AsSlice(), StampNs: o.stamp}
+	ask := &peer.AddressMessage{
+		Kind:    uint32(addresses.Ask),
+		Address: someIP.AsSlice(),
+		StampNs: o.stamp,
+	}
 	answer := "nothing"
-	for _, m := range o.turns.Serve("n2", &peer.AddressBatch{Boot: 2, Messages: []*peer.AddressMessage{ask}}).Messages {
-		answer = map[addresses.Kind]string{addresses.Grant: "granted", addresses.Wait: "wait"}[addresses.Kind(m.Kind)]
+	for _, m := range o.turns.Serve("n2",
+		&peer.AddressBatch{Boot: 2, Messages: []*peer.AddressMessage{ask}}).Messages {
+		answer = map[addresses.Kind]string{
+			addresses.Grant: "granted",
+			addresses.Wait:  "wait",
+		}[addresses.Kind(m.Kind)]
 	}
 	o.told = append(o.told, what+" "+answer)
 }
@@ -232,7 +242,8 @@ func TestPartitionsComeAndGo(t *testing.T) {
 	b.Resume(p)
 	b.Drop(p)
 	b.Hold(p, 2)
-	if want := []string{"drop nothing", "hold granted", "freeze nothing", "resume wait", "drop nothing", "hold wait"}; !slices.Equal(o.told, want) {
+	if want := []string{"drop nothing", "hold granted", "freeze nothing", "resume wait",
+		"drop nothing", "hold wait"}; !slices.Equal(o.told, want) {
 		t.Errorf("told %q, want %q", o.told, want)
 	}
 }
@@ -243,9 +254,17 @@ func FuzzBatches(f *testing.F) {
 	f.Add(uint32(3), []byte{}, int64(-1), int64(1<<62), uint64(0), false)
 	f.Fuzz(func(t *testing.T, kind uint32, ip []byte, stamp, rest int64, tenure uint64, others bool) {
 		g := newGroup(1)
-		m := &peer.AddressMessage{Kind: kind, Address: ip, StampNs: stamp, RestNs: rest, Tenure: tenure, Others: others}
+		m := &peer.AddressMessage{
+			Kind:    kind,
+			Address: ip,
+			StampNs: stamp,
+			RestNs:  rest,
+			Tenure:  tenure,
+			Others:  others,
+		}
 		n := g.nodes[0]
-		reply := n.Serve("stranger", &peer.AddressBatch{Boot: 9, Messages: []*peer.AddressMessage{m, nil, m}})
+		reply := n.Serve("stranger",
+			&peer.AddressBatch{Boot: 9, Messages: []*peer.AddressMessage{m, nil, m}})
 		if len(reply.Messages) > 4 {
 			t.Errorf("three messages are answered with %d", len(reply.Messages))
 		}

@@ -26,7 +26,8 @@ type beside struct {
 	view  func() crawl.Epoch
 }
 
-// hold begins to keep the addresses of p. In the first view of all nobody can have kept them before.
+// hold begins to keep the addresses of p. In the first view of all nobody can have kept them
+// before.
 func (b beside) hold(p crawl.Partition) { b.turns.Hold(p, b.view() != 1) }
 
 func (b beside) Hold(p crawl.Partition, epoch crawl.Epoch) {

@@ -14,7 +14,8 @@ const tableEnd = 0x2000
 
 // letters that do not decompose, and those that are letters of their own in spite of a mark.
 var letters = map[rune]string{
-	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ħ': "h", 'ı': "i", 'ŋ': "n",
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ħ': "h",
+	'ı': "i", 'ŋ': "n",
 	'й': "й", 'ё': "е", 'ї': "ї", 'ў': "ў", 'ς': "σ",
 }
 
@@ -55,9 +56,9 @@ func fold(r rune) string {
 	return string(out)
 }
 
-// diacritic reports whether r is a mark that folding removes: those of Latin, Greek and Cyrillic, and the points of Arabic and Hebrew,
-// which say vowels and are mostly not written (decision 0231). Hamza and madda are part of their letter. The vowel signs of other
-// scripts are kept.
+// diacritic reports whether r is a mark that folding removes: those of Latin, Greek and Cyrillic,
+// and the points of Arabic and Hebrew, which say vowels and are mostly not written (decision 0231).
+// Hamza and madda are part of their letter. The vowel signs of other scripts are kept.
 func diacritic(r rune) bool {
 	switch {
 	case r >= 0x0300 && r <= 0x036F:
@@ -65,7 +66,8 @@ func diacritic(r rune) bool {
 	case r >= 0x0591 && r <= 0x05C7: // Hebrew
 		return unicode.IsMark(r)
 	}
-	return r >= 0x064B && r <= 0x0652 || r == 0x0670 || r == 0x0640 // Arabic; tatweel only makes a word longer
+	// Arabic; tatweel only makes a word longer
+	return r >= 0x064B && r <= 0x0652 || r == 0x0670 || r == 0x0640
 }
 
 // Fold is a text as the Scanner folds its letters; everything else is kept.

@@ -105,7 +105,11 @@ type Stem struct {
 
 // NewStemmer makes a Stemmer that remembers nothing yet.
 func NewStemmer() *Stemmer {
-	return &Stemmer{env: snowballstem.NewEnv(""), stems: map[Language]map[string]Stem{}, stops: map[Language]map[string]bool{}}
+	return &Stemmer{
+		env:   snowballstem.NewEnv(""),
+		stems: map[Language]map[string]Stem{},
+		stops: map[Language]map[string]bool{},
+	}
 }
 
 // Stem is the term of a folded word in a language.

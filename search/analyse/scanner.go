@@ -272,7 +272,8 @@ func unspaced(r rune) bool {
 		return false
 	case r >= 0x3040 && r <= 0x30FF: // Kana, but the dot between names
 		return r != 0x30FB
-	case r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF:
+	case r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF,
+		r >= 0x20000 && r <= 0x3FFFF:
 		return true
 	case r >= 0xAC00 && r <= 0xD7A3, r >= 0xFF66 && r <= 0xFF9F, r == 0x3005, r == 0x3007:
 		return true

@@ -114,11 +114,13 @@ func FuzzInvisible(f *testing.F) {
 		}
 		runes := []rune(text)
 		i := int(at)
-		if i == 0 || i >= len(runes) || !wordRune(runes[i-1]) || !wordRune(runes[i]) || strings.ContainsAny(text, "'’+#") {
+		if i == 0 || i >= len(runes) || !wordRune(runes[i-1]) || !wordRune(runes[i]) ||
+			strings.ContainsAny(text, "'’+#") {
 			return
 		}
 		hyphenated := string(runes[:i]) + "\u00ad" + string(runes[i:])
-		if got, want := strings.Join(words(hyphenated), " "), strings.Join(words(string(runes)), " "); got != want {
+		if got, want := strings.Join(words(hyphenated), " "),
+			strings.Join(words(string(runes)), " "); got != want {
 			t.Errorf("%+q: %q, without %q", hyphenated, got, want)
 		}
 	})

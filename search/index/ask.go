@@ -94,7 +94,8 @@ type best struct {
 	found worstFirst
 }
 
-// wants reports whether a document of this score may be among the best; one that differs by a rounding may.
+// wants reports whether a document of this score may be among the best; one that differs by a
+// rounding may.
 func (b *best) wants(score float64) bool {
 	return len(b.found) < b.most || score > b.found[0].score-1e-6
 }
@@ -136,7 +137,13 @@ type weightedMatcher struct {
 }
 
 // searchPart adds the matches of a part to top, and returns their number.
-func (c *compiled) searchPart(ctx context.Context, p *part, of *partitionSet, top *best, work *budget) (int64, error) {
+func (c *compiled) searchPart(
+	ctx context.Context,
+	p *part,
+	of *partitionSet,
+	top *best,
+	work *budget,
+) (int64, error) {
 	if of != nil && !p.hasAny(of) {
 		return 0, nil
 	}
@@ -165,7 +172,8 @@ func (c *compiled) searchPart(ctx context.Context, p *part, of *partitionSet, to
 	if len(must) == 0 && !c.plan.Relaxed || len(c.clauses) == 0 {
 		must = append(must, weightedMatcher{every{uint32(p.seg.Len())}, 0})
 	}
-	slices.SortStableFunc(must, func(a, b weightedMatcher) int { return cmp.Compare(a.cost(), b.cost()) })
+	slices.SortStableFunc(must,
+		func(a, b weightedMatcher) int { return cmp.Compare(a.cost(), b.cost()) })
 	scan.must = must
 	walk := scan.strict
 	if c.plan.Relaxed && len(may) > 0 {

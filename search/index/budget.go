@@ -1,7 +1,8 @@
 package index
 
-// maxWork bounds the steps over postings that one question takes in the index of one node (decision 0237). A step takes
-// some 10 to 20 ns; a million documents with two words in four languages need eight million.
+// maxWork bounds the steps over postings that one question takes in the index of one node (decision
+// 0237). A step takes some 10 to 20 ns; a million documents with two words in four languages need
+// eight million.
 const maxWork = 1 << 23
 
 // placeWork is what it costs to compare the places of a word of a phrase in one document, in steps.
@@ -10,7 +11,8 @@ const placeWork = 4
 // positionsWork is how many bytes of places are read in one step.
 const positionsWork = 8
 
-// budget is what is left of the work of a question. Matchers find nothing more when it is spent; nil has no bound.
+// budget is what is left of the work of a question. Matchers find nothing more when it is spent;
+// nil has no bound.
 type budget struct {
 	left int
 	cut  bool // something was left out, or is not known

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestWorkIsBounded: a question that costs too much is answered with what was found until then, and says so; none that is
-// excluded is in the answer.
+// TestWorkIsBounded: a question that costs too much is answered with what was found until then, and
+// says so; none that is excluded is in the answer.
 func TestWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	x, _, err := Open(t.TempDir(), Options{})
@@ -22,14 +22,21 @@ func TestWorkIsBounded(t *testing.T) {
 		if i%2 == 1 {
 			odd = "odd"
 		}
-		b.Put = append(b.Put, Document{URL: fmt.Sprintf("http://a.test/%d", i), Host: "a.test", Title: fmt.Sprintf("number%d", i),
-			Text: strings.Repeat("apple banana cherry ", 5) + odd, Language: "en", FetchedAt: time.Unix(1e9, 0)})
+		b.Put = append(b.Put, Document{
+			URL:       fmt.Sprintf("http://a.test/%d", i),
+			Host:      "a.test",
+			Title:     fmt.Sprintf("number%d", i),
+			Text:      strings.Repeat("apple banana cherry ", 5) + odd,
+			Language:  "en",
+			FetchedAt: time.Unix(1e9, 0),
+		})
 	}
 	if err := x.Apply(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		"apple banana", `"apple banana"`, `"cherry banana"`, "numb*", "-odd", "apple -odd", "site:a.test", "apple numb* -odd", `-"apple banana"`, "banana zzz apple yyy",
+		"apple banana", `"apple banana"`, `"cherry banana"`, "numb*", "-odd", "apple -odd", "site:a.test",
+		"apple numb* -odd", `-"apple banana"`, "banana zzz apple yyy",
 	} {
 		plan := Plan{Question: Question{Text: text, Now: time.Unix(2e9, 0)}, Depth: 1000}
 		if plan.Statistics, err = x.Statistics(t.Context(), plan.Question); err != nil {
@@ -45,8 +52,10 @@ func TestWorkIsBounded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if answer.Exact && answer.Total != whole.Total || answer.Total > whole.Total || work == 0 && whole.Total > 0 && answer.Total > 0 {
-					t.Errorf("%q with %d steps: %d hits of %d, exact %v", text, work, answer.Total, whole.Total, answer.Exact)
+				if answer.Exact && answer.Total != whole.Total || answer.Total > whole.Total ||
+					work == 0 && whole.Total > 0 && answer.Total > 0 {
+					t.Errorf("%q with %d steps: %d hits of %d, exact %v", text, work, answer.Total, whole.Total,
+						answer.Exact)
 				}
 				for _, h := range answer.Hits {
 					if d, _, _ := x.Get(h.URL); strings.Contains(text, "-odd") && strings.Contains(d.Text, "odd") {

@@ -27,12 +27,14 @@ const (
 var ErrDocument = errors.New("these bytes are no document of this version")
 
 // AppendDocument appends a document as bytes, for the index's own records and for a copy on another
-// node: byte 1; the strings URL, host, title, headings, text, description, language and file, each with its uvarint
-// length; uvarint number of anchors, and those; varints milliseconds since 1970 and offset; uvarints
-// partition, revision; fingerprint and importance, 8 bytes each; cutMark if its text was cut.
+// node: byte 1; the strings URL, host, title, headings, text, description, language and file, each
+// with its uvarint length; uvarint number of anchors, and those; varints milliseconds since 1970
+// and offset; uvarints partition, revision; fingerprint and importance, 8 bytes each; cutMark if
+// its text was cut.
 func AppendDocument(dst []byte, d *Document) []byte {
 	dst = append(dst, codec)
-	for _, s := range []string{d.URL, d.Host, d.Title, d.Headings, d.Text, d.Description, d.Language, d.File} {
+	for _, s := range []string{d.URL, d.Host, d.Title, d.Headings, d.Text, d.Description, d.Language,
+		d.File} {
 		dst = appendString(dst, s)
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(d.Anchors)))
@@ -102,14 +104,15 @@ func (r *reader) fixed() uint64 {
 	return v
 }
 
-// ParseDocument reads what AppendDocument wrote, and returns the bytes after it. It may be given any
-// bytes.
+// ParseDocument reads what AppendDocument wrote, and returns the bytes after it. It may be given
+// any bytes.
 func ParseDocument(src []byte) (d Document, rest []byte, err error) {
 	if len(src) == 0 || src[0] != codec {
 		return Document{}, nil, ErrDocument
 	}
 	r := reader{rest: src[1:]}
-	for _, s := range []*string{&d.URL, &d.Host, &d.Title, &d.Headings, &d.Text, &d.Description, &d.Language, &d.File} {
+	for _, s := range []*string{&d.URL, &d.Host, &d.Title, &d.Headings, &d.Text, &d.Description,
+		&d.Language, &d.File} {
 		*s = r.string()
 	}
 	for range r.uvarint(MaxAnchors) {
@@ -133,12 +136,13 @@ func ParseDocument(src []byte) (d Document, rest []byte, err error) {
 // keyOf is the key of a URL.
 func keyOf(url string) segment.Key { return xxh3.HashString128(url).Bytes() }
 
-// bounded is the document within the limits, with valid UTF-8, times to the millisecond in UTC and a
-// language of two letters.
+// bounded is the document within the limits, with valid UTF-8, times to the millisecond in UTC and
+// a language of two letters.
 func bounded(d Document) Document {
 	d.URL, d.Host = cut(d.URL, MaxURL), cut(d.Host, 253)
 	d.Cut = d.Cut || len(d.Text) > MaxText || earlierCut(d.Text)
-	d.Title, d.Headings, d.Text = cut(d.Title, MaxTitle), cut(d.Headings, MaxHeadings), cut(d.Text, MaxText)
+	d.Title, d.Headings, d.Text = cut(d.Title, MaxTitle), cut(d.Headings, MaxHeadings),
+		cut(d.Text, MaxText)
 	d.Description = cut(d.Description, MaxDescription)
 	if len(d.Anchors) > MaxAnchors {
 		d.Anchors = d.Anchors[:MaxAnchors]

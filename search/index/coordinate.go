@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// perHost is how many results of a host a page has, as long as another host has a result that is worth worthwhile
-	// of what waits.
+	// perHost is how many results of a host a page has, as long as another host has a result that is
+	// worth worthwhile of what waits.
 	perHost    = 2
 	worthwhile = 0.6
 	// nearBits is the number of bits in which the fingerprints of near-duplicates differ.
@@ -34,7 +34,10 @@ func Search(ctx context.Context, s Source, r Request) (Page, error) {
 	if q.Empty() {
 		return page, nil
 	}
-	plan := Plan{Question: Question{Text: q.Text, Now: r.Now, Partitions: r.Partitions}, Depth: shallow}
+	plan := Plan{
+		Question: Question{Text: q.Text, Now: r.Now, Partitions: r.Partitions},
+		Depth:    shallow,
+	}
 	if r.Page > 1 && (r.Page-1)*r.Size >= MaxResults {
 		r.Page = MaxResults/r.Size + 1
 	}
@@ -176,8 +179,8 @@ func collapse(hits []Hit, near bool) []group {
 }
 
 // choose returns the groups of a page. Each page takes the best that are left, but no more than
-// perHost of one host while another host has one that is nearly as good; so nothing is left out, and
-// the pages of one answer do not overlap.
+// perHost of one host while another host has one that is nearly as good; so nothing is left out,
+// and the pages of one answer do not overlap.
 func choose(groups []group, page, size int) []group {
 	left := slices.Clone(groups)
 	for ; page > 1 && len(left) > 0; page-- {

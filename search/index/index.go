@@ -57,8 +57,9 @@ func Open(dir string, o Options) (*Index, Repair, error) {
 		return nil, Repair{}, fmt.Errorf("make the folder of the index: %w", err)
 	}
 	x := &Index{
-		dir: dir, log: o.Log, turn: make(chan struct{}, 1), stem: analyse.NewStemmer(), stemmers: stemmerPool(),
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		dir: dir, log: o.Log, turn: make(chan struct{}, 1), stem: analyse.NewStemmer(),
+		stemmers: stemmerPool(),
+		wake:     make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	repair, err := x.recover()
 	if err != nil {
@@ -237,8 +238,8 @@ func (p *part) document(doc uint32) (Document, error) {
 	return d, nil
 }
 
-// Documents yields the documents of one partition as they were when it began, in no order that means
-// anything: to copy them. After an error it yields nothing more.
+// Documents yields the documents of one partition as they were when it began, in no order that
+// means anything: to copy them. After an error it yields nothing more.
 func (x *Index) Documents(partition uint32) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		s := x.snapshot()

@@ -18,7 +18,8 @@ const killedDir = "CRAWLNODE_TEST_KILLED_DIR"
 
 const killedBatch = 5
 
-// killedBatchOf is batch n: it adds documents, writes one of the batch before anew and removes another one.
+// killedBatchOf is batch n: it adds documents, writes one of the batch before anew and removes
+// another one.
 func killedBatchOf(n int) Batch {
 	var b Batch
 	for i := range killedBatch {
@@ -32,13 +33,14 @@ func killedBatchOf(n int) Batch {
 }
 
 func killedDocument(batch, i, revision int) Document {
-	d := doc(fmt.Sprintf("h%d.test/%d", i, batch), fmt.Sprintf("page%d of batch%d", i, batch), "common "+strings.Repeat(fmt.Sprintf("word%d ", batch), 200))
+	d := doc(fmt.Sprintf("h%d.test/%d", i, batch), fmt.Sprintf("page%d of batch%d", i, batch),
+		"common "+strings.Repeat(fmt.Sprintf("word%d ", batch), 200))
 	d.Partition, d.Revision = uint32(batch%7), uint32(revision)
 	return d
 }
 
-// TestKilledChild is the process that TestKilled kills: it adds batches and says the number of each that Apply has
-// taken, until it is killed or its input ends.
+// TestKilledChild is the process that TestKilled kills: it adds batches and says the number of each
+// that Apply has taken, until it is killed or its input ends.
 func TestKilledChild(t *testing.T) {
 	dir := os.Getenv(killedDir)
 	if dir == "" {
@@ -48,7 +50,8 @@ func TestKilledChild(t *testing.T) {
 	if err != nil || repair.Damaged() {
 		t.Fatalf("%v, %+v", err, repair)
 	}
-	for n := int(x.Size().Documents-1) / (killedBatch - 1); ; n++ { // each adds five and removes one, the first only adds
+	// each adds five and removes one, the first only adds
+	for n := int(x.Size().Documents-1) / (killedBatch - 1); ; n++ {
 		if err := x.Apply(context.Background(), killedBatchOf(n)); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +61,8 @@ func TestKilledChild(t *testing.T) {
 	}
 }
 
-// killedRun lets a child add batches, kills it after some, and returns the number of the last batch that it said was taken.
+// killedRun lets a child add batches, kills it after some, and returns the number of the last batch
+// that it said was taken.
 func killedRun(t *testing.T, dir string, batches int, later time.Duration) int {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestKilledChild$", "-test.v")
@@ -79,7 +83,8 @@ func killedRun(t *testing.T, dir string, batches int, later time.Duration) int {
 			continue
 		}
 		if last, said = n, said+1; said == batches {
-			time.AfterFunc(later, func() { _ = child.Process.Kill() }) // in the midst of whatever it does then
+			// in the midst of whatever it does then
+			time.AfterFunc(later, func() { _ = child.Process.Kill() })
 		}
 	}
 	if err := child.Wait(); err == nil || last < 0 {
@@ -88,9 +93,9 @@ func killedRun(t *testing.T, dir string, batches int, later time.Duration) int {
 	return last
 }
 
-// TestKilled: a process that adds to an index is killed, again and again, in the midst of batches and merges. Each time the
-// index opens without a repair, and has exactly the documents of the batches that were taken: the one that was being added
-// as a whole or not at all.
+// TestKilled: a process that adds to an index is killed, again and again, in the midst of batches
+// and merges. Each time the index opens without a repair, and has exactly the documents of the
+// batches that were taken: the one that was being added as a whole or not at all.
 func TestKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

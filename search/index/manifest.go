@@ -26,7 +26,8 @@ const (
 )
 
 // ErrFormat is returned by Open for an index of a later version.
-var ErrFormat = errors.New("the index has a format that this version cannot read: delete its folder, and it is filled again from the archive")
+var ErrFormat = errors.New("the index has a format that this version cannot read: " +
+	"delete its folder, and it is filled again from the archive")
 
 var errManifest = errors.New("the manifest is damaged")
 

@@ -115,7 +115,8 @@ func (m *anyTerm) positions(dst []uint32) []uint32 {
 	return dst
 }
 
-// dense matches what many terms match: their shares are gathered in a table of the part's documents.
+// dense matches what many terms match: their shares are gathered in a table of the part's
+// documents.
 type dense struct {
 	shares []float32
 	n      int
@@ -123,7 +124,8 @@ type dense struct {
 	now    uint32
 }
 
-// newDense takes the terms in their order, likeliest first, as long as there is work left for all of one.
+// newDense takes the terms in their order, likeliest first, as long as there is work left for all
+// of one.
 func newDense(p *part, terms []weighted, title bool, work *budget) *dense {
 	m := &dense{shares: make([]float32, p.seg.Len())}
 	for _, t := range terms {

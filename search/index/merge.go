@@ -34,7 +34,8 @@ func (x *Index) mergeLoop(ctx context.Context) {
 				more, err = x.renewOne(ctx)
 			}
 			if err != nil && ctx.Err() == nil {
-				x.log.Warn("the index cannot merge its segments and tries again after the next change", "error", err)
+				x.log.Warn("the index cannot merge its segments and tries again after the next change", "error",
+					err)
 			}
 			if !more || err != nil {
 				break

@@ -102,7 +102,8 @@ func TestRanksWhereverDocumentsAre(t *testing.T) {
 		for range 5 + r.IntN(40) {
 			text = append(text, words[min(r.IntN(len(words)), r.IntN(len(words)))])
 		}
-		d := doc(fmt.Sprintf("h%d.test/%d", i%7, i), words[r.IntN(len(words))]+" page", strings.Join(text, " "))
+		d := doc(fmt.Sprintf("h%d.test/%d", i%7, i), words[r.IntN(len(words))]+" page",
+			strings.Join(text, " "))
 		apply(t, one, Batch{Put: []Document{d}})
 		apply(t, three[i%3], Batch{Put: []Document{d}})
 	}
@@ -200,7 +201,9 @@ func TestHostileQuestions(t *testing.T) {
 	x := open(t, t.TempDir())
 	apply(t, x, Batch{Put: library()})
 	r := rand.New(rand.NewPCG(5, 6))
-	pieces := []string{"water", "vacum", "\"", "-", "title:", "site:", "b.test", "gard*", "*", "(", ")", " ", "before:", "2024", "東京", "\xff", "the", "AND", "~2", "^", "/", ":", "“", "lang:de", "host:\"a b\"", strings.Repeat("x", 300)}
+	pieces := []string{"water", "vacum", "\"", "-", "title:", "site:", "b.test", "gard*", "*", "(",
+		")", " ", "before:", "2024", "東京", "\xff", "the", "AND", "~2", "^", "/", ":", "“", "lang:de",
+		"host:\"a b\"", strings.Repeat("x", 300)}
 	for range 5000 {
 		var text strings.Builder
 		for range r.IntN(40) {

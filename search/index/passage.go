@@ -108,8 +108,8 @@ func densest(hits []passageHit) (first, last int) {
 	return first, last
 }
 
-// passageStart is where a passage begins that must show what is at hit: at a sentence or a line if one
-// begins not far before, else at a word.
+// passageStart is where a passage begins that must show what is at hit: at a sentence or a line if
+// one begins not far before, else at a word.
 func passageStart(text string, hit int) int {
 	least := max(0, hit-passageLead)
 	if least == 0 && !strings.ContainsAny(text[:hit], "\n") {
@@ -154,7 +154,8 @@ func passageEnd(text string, from, to int) int {
 		switch c := text[i-1]; {
 		case c == ' ' || c == '\n':
 			word = i - 1
-			if i >= 2 && i-from > passageLength/2 && (c == '\n' || strings.IndexByte(".!?", text[i-2]) >= 0) {
+			if i >= 2 && i-from > passageLength/2 &&
+				(c == '\n' || strings.IndexByte(".!?", text[i-2]) >= 0) {
 				sentence = i - 1
 			}
 		}

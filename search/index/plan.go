@@ -124,7 +124,8 @@ func mainLanguages(s *Statistics) []analyse.Language {
 }
 
 func isStop(stem *analyse.Stemmer, languages []analyse.Language, w string) bool {
-	return slices.ContainsFunc(languages, func(l analyse.Language) bool { return stem.Stem(l, []byte(w)).Stop })
+	return slices.ContainsFunc(languages,
+		func(l analyse.Language) bool { return stem.Stem(l, []byte(w)).Stop })
 }
 
 // add adds the terms of a word to a clause, and returns how many documents they are in.

@@ -56,7 +56,8 @@ func (x *Index) recover() (Repair, error) {
 	x.now = newSnapshot(parts)
 	if repair.Damaged() {
 		x.log.Warn("the index was damaged and has been rebuilt from what is left of it",
-			"folder", x.dir, "segments_rebuilt", repair.Rebuilt, "documents_lost", repair.Lost, "everything_lost", repair.All)
+			"folder", x.dir, "segments_rebuilt", repair.Rebuilt, "documents_lost", repair.Lost,
+			"everything_lost", repair.All)
 		return repair, x.publish(parts)
 	}
 	return repair, nil
@@ -97,7 +98,8 @@ func (x *Index) rebuild(p manifestPart) (parts []*part, n int) {
 		}
 		made, err := x.write(builder)
 		if err != nil {
-			x.log.Error("a damaged segment of the index cannot be rebuilt", "documents", builder.Len(), "error", err)
+			x.log.Error("a damaged segment of the index cannot be rebuilt", "documents", builder.Len(),
+				"error", err)
 		} else {
 			parts, n = append(parts, made), n+builder.Len()
 		}
@@ -116,13 +118,14 @@ func (x *Index) rebuild(p manifestPart) (parts []*part, n int) {
 	})
 	flush()
 	if err != nil {
-		x.log.Warn("a segment of the index is damaged", "segment", p.number, "documents_read", n, "error", err)
+		x.log.Warn("a segment of the index is damaged", "segment", p.number, "documents_read", n, "error",
+			err)
 	}
 	return parts, n
 }
 
-// tidy removes files that the manifest does not name: of batches and merges that a crash cut off, or
-// that are not needed any more. Rebuilt segments are newer than those numbers.
+// tidy removes files that the manifest does not name: of batches and merges that a crash cut off,
+// or that are not needed any more. Rebuilt segments are newer than those numbers.
 func (x *Index) tidy(m *manifest) error {
 	found, err := os.ReadDir(x.dir)
 	if err != nil {
@@ -130,7 +133,8 @@ func (x *Index) tidy(m *manifest) error {
 	}
 	for _, f := range found {
 		path := filepath.Join(x.dir, f.Name())
-		named := slices.ContainsFunc(m.parts, func(p manifestPart) bool { return segmentPath(x.dir, p.number) == path })
+		named := slices.ContainsFunc(m.parts,
+			func(p manifestPart) bool { return segmentPath(x.dir, p.number) == path })
 		rebuilt := path >= segmentPath(x.dir, m.next) && path < segmentPath(x.dir, x.next)
 		if !strings.HasPrefix(f.Name(), "segment-") || named || rebuilt {
 			continue

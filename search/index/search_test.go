@@ -45,7 +45,14 @@ func apply(t *testing.T, x *Index, b Batch) {
 // doc is a document of a URL such as "a.test/page".
 func doc(url, title, text string) Document {
 	host, _, _ := strings.Cut(url, "/")
-	return Document{URL: "http://" + url, Host: host, Title: title, Text: text, Language: "en", FetchedAt: noon}
+	return Document{
+		URL:       "http://" + url,
+		Host:      host,
+		Title:     title,
+		Text:      text,
+		Language:  "en",
+		FetchedAt: noon,
+	}
 }
 
 func find(t *testing.T, s Source, text string) Page {
@@ -68,9 +75,13 @@ func urls(p Page) string {
 
 func library() []Document {
 	docs := []Document{
-		doc("a.test/vacuum", "Vacuuming the database", "The vacuum command reclaims storage. Tables that are updated often must be vacuumed frequently."),
-		doc("a.test/index", "Indexes", "An index speeds up queries. Creating indexes on large tables takes a while."),
-		doc("b.test/guide.pdf", "A guide to gardens", "Roses and the state of the art of pruning. Gardens need water, and patience."),
+		doc("a.test/vacuum", "Vacuuming the database",
+			"The vacuum command reclaims storage. Tables that are updated often must be vacuumed "+
+				"frequently."),
+		doc("a.test/index", "Indexes",
+			"An index speeds up queries. Creating indexes on large tables takes a while."),
+		doc("b.test/guide.pdf", "A guide to gardens",
+			"Roses and the state of the art of pruning. Gardens need water, and patience."),
 		doc("b.test/water", "Water", "Water runs downhill. The art of the state is another matter."),
 		doc("de.test/haus", "Häuser bauen", "Wer Häuser baut, braucht Geduld und ein Grundstück."),
 		doc("ja.test/tokyo", "東京都", "東京は日本の首都です。大阪は西にあります。"),
@@ -125,7 +136,8 @@ func TestManyBatchesAreOneIndex(t *testing.T) {
 	for i := range 100 {
 		var b Batch
 		for j := range 5 {
-			d := doc(fmt.Sprintf("h%d.test/%d", j, i), fmt.Sprintf("Page %d of %d", i, j), fmt.Sprintf("word%d common text and more number%d", i, j))
+			d := doc(fmt.Sprintf("h%d.test/%d", j, i), fmt.Sprintf("Page %d of %d", i, j),
+				fmt.Sprintf("word%d common text and more number%d", i, j))
 			d.Partition = uint32(j)
 			b.Put = append(b.Put, d)
 		}
@@ -164,12 +176,15 @@ func TestManyBatchesAreOneIndex(t *testing.T) {
 // TestStemsBeginAsTheirWords: a marker passes over words by their first byte, in every language.
 func TestStemsBeginAsTheirWords(t *testing.T) {
 	stem := analyse.NewStemmer()
-	words := strings.Fields("yearly youth yes eye Yahoo inlining uberall ubernahme yoga ijs ijzer ghost gegeven onvoldoende ausgegeben eau lhomme oeuvre " +
+	words := strings.Fields("yearly youth yes eye Yahoo inlining uberall ubernahme yoga ijs ijzer " +
+		"ghost gegeven onvoldoende ausgegeben eau lhomme oeuvre " +
 		"вопрос ёлка их iskandar ılık inek øre aeble åben äiti ihminen împărat y u i o a œuvre ÿ ß")
-	for _, code := range []string{"", "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu", "ro", "ru", "tr"} {
+	for _, code := range []string{"", "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi",
+		"hu", "ro", "ru", "tr"} {
 		for _, w := range words {
 			for s := analyse.NewScanner(w); s.Next(); {
-				if _, got := analyse.Split(stem.Stem(analyse.LanguageOf(code), s.Word()).Term); got == "" || got[0] != s.Word()[0] {
+				if _, got := analyse.Split(stem.Stem(analyse.LanguageOf(code), s.Word()).Term); got == "" ||
+					got[0] != s.Word()[0] {
 					t.Errorf("%s: the stem of %s is %q", code, s.Word(), got)
 				}
 			}
@@ -177,7 +192,8 @@ func TestStemsBeginAsTheirWords(t *testing.T) {
 	}
 }
 
-// TestStill: whoever only asks leaves the segments as they are, though some would be merged otherwise.
+// TestStill: whoever only asks leaves the segments as they are, though some would be merged
+// otherwise.
 func TestStill(t *testing.T) {
 	dir := t.TempDir()
 	segments := func(o Options) int {
@@ -205,7 +221,13 @@ func TestStill(t *testing.T) {
 		<-x.ended
 		for i := range many {
 			url := fmt.Sprintf("http://a.test/%d", i)
-			if err := x.Apply(t.Context(), Batch{Put: []Document{{URL: url, Host: "a.test", Title: "page", Text: url, FetchedAt: time.Unix(int64(i+1), 0)}}}); err != nil {
+			if err := x.Apply(t.Context(), Batch{Put: []Document{{
+				URL:       url,
+				Host:      "a.test",
+				Title:     "page",
+				Text:      url,
+				FetchedAt: time.Unix(int64(i+1), 0),
+			}}}); err != nil {
 				t.Fatal(err)
 			}
 		}

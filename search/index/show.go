@@ -38,8 +38,9 @@ type marker struct {
 	stem  *analyse.Stemmer
 	terms map[string]int // of words, by number of the clause
 	begin map[string]int // beginnings of words
-	// first has the first bytes of what can match: a stem begins as its word does, so most words of a text need not be
-	// stemmed to know that they do not match. Stemming them took a third of the time of a question.
+	// first has the first bytes of what can match: a stem begins as its word does, so most words of a
+	// text need not be stemmed to know that they do not match. Stemming them took a third of the time
+	// of a question.
 	first [256]bool
 	// phrases are those that were quoted: they are marked as a whole, and not their words elsewhere.
 	phrases []*follower

@@ -7,8 +7,8 @@ import (
 	"crawlnode/search/segment"
 )
 
-// part is a segment and what is deleted of it. A part is never changed: a deletion makes another one
-// of the same segment.
+// part is a segment and what is deleted of it. A part is never changed: a deletion makes another
+// one of the same segment.
 type part struct {
 	file       *shared
 	number     uint64
@@ -32,7 +32,13 @@ func (s *shared) release() {
 }
 
 func newPart(seg *segment.Segment, number uint64, deleted segment.Set) *part {
-	p := &part{file: &shared{seg: seg}, number: number, seg: seg, deleted: deleted, partitions: map[uint32]int64{}}
+	p := &part{
+		file:       &shared{seg: seg},
+		number:     number,
+		seg:        seg,
+		deleted:    deleted,
+		partitions: map[uint32]int64{},
+	}
 	for doc := range uint32(seg.Len()) {
 		if !deleted.Has(doc) {
 			p.partitions[seg.Partition(doc)]++

@@ -34,7 +34,13 @@ func (x *Index) Statistics(ctx context.Context, q Question) (Statistics, error) 
 	}
 	stem := x.stemmers.Get().(*analyse.Stemmer)
 	defer x.stemmers.Put(stem)
-	c := counter{parts: s.parts, stem: stem, languages: languages(st.Languages), words: st.Words, left: maxLooked}
+	c := counter{
+		parts:     s.parts,
+		stem:      stem,
+		languages: languages(st.Languages),
+		words:     st.Words,
+		left:      maxLooked,
+	}
 	for _, clause := range parsed.Clauses {
 		if err := ctx.Err(); err != nil {
 			return Statistics{}, err
@@ -149,7 +155,8 @@ func (c *counter) suggestions(w string) map[string]int64 {
 			}
 		})
 	}
-	return c.keep(found, maxSuggestions, func(s string) float64 { return -distrust * float64(segment.Distance(w, s, most)) })
+	return c.keep(found, maxSuggestions,
+		func(s string) float64 { return -distrust * float64(segment.Distance(w, s, most)) })
 }
 
 // mistakes is the number of letters of a word that may be wrong.

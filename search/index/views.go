@@ -52,9 +52,9 @@ func (h *partitionSet) has(partition uint32) bool {
 // as the view of the cluster stays.
 const mostViews = 4
 
-// views remember which documents of a segment are of the partitions of a question: a bit a document,
-// in place of a card of 64 bytes for each one that has a word. They may be used by several
-// goroutines.
+// views remember which documents of a segment are of the partitions of a question: a bit a
+// document, in place of a card of 64 bytes for each one that has a word. They may be used by
+// several goroutines.
 type views struct {
 	mu sync.Mutex // held while a view is made, so that two questions do not make it twice
 	of []view     // the one that was used last is the last one

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestViews: an answer of some partitions is what the answer of all has of them, in its order, though most documents end before their
-// cards are read, and more sets of partitions are asked for than are remembered.
+// TestViews: an answer of some partitions is what the answer of all has of them, in its order,
+// though most documents end before their cards are read, and more sets of partitions are asked for
+// than are remembered.
 //
 //race:meets
 func TestViews(t *testing.T) {
@@ -20,8 +21,16 @@ func TestViews(t *testing.T) {
 	for batch := range 3 {
 		var b Batch
 		for i := range 500 {
-			d := Document{URL: fmt.Sprintf("http://a.test/%d", 500*batch+i), Host: "a.test", Title: "a page", Text: "apple", Language: "en",
-				FetchedAt: noon.AddDate(0, 0, -r.IntN(900)), Importance: 50 * r.ExpFloat64(), Partition: uint32(r.IntN(70))}
+			d := Document{
+				URL:        fmt.Sprintf("http://a.test/%d", 500*batch+i),
+				Host:       "a.test",
+				Title:      "a page",
+				Text:       "apple",
+				Language:   "en",
+				FetchedAt:  noon.AddDate(0, 0, -r.IntN(900)),
+				Importance: 50 * r.ExpFloat64(),
+				Partition:  uint32(r.IntN(70)),
+			}
 			partition[d.URL] = d.Partition
 			b.Put = append(b.Put, d)
 		}
@@ -67,8 +76,10 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
-	plan.Partitions, plan.Text = nil, fmt.Sprint("apple before:", noon.AddDate(0, 0, -400).Format(time.DateOnly))
-	if early, err := x.Ask(t.Context(), plan); err != nil || early.Total == 0 || early.Total >= all.Total {
+	plan.Partitions, plan.Text = nil, fmt.Sprint("apple before:",
+		noon.AddDate(0, 0, -400).Format(time.DateOnly))
+	if early, err := x.Ask(t.Context(), plan); err != nil || early.Total == 0 ||
+		early.Total >= all.Total {
 		t.Errorf("%d of %d are early, %v", early.Total, all.Total, err)
 	}
 }

@@ -16,8 +16,9 @@ const (
 	maxReread = 64 << 10
 )
 
-// written adds, for the best of all, the share of words that stand near each other as they are written: positions say the
-// stems of words only (decision 0231). all is in order, and is put in order again.
+// written adds, for the best of all, the share of words that stand near each other as they are
+// written: positions say the stems of words only (decision 0231). all is in order, and is put in
+// order again.
 func (c *compiled) written(ctx context.Context, all []found) error {
 	w := writtenWords(c)
 	if len(w.words) < 2 || len(all) < 2 {
@@ -48,7 +49,8 @@ type asWritten struct {
 	scanner   *analyse.Scanner
 }
 
-// writtenWords are the words that a page should have; of one that no page has, what it is taken for.
+// writtenWords are the words that a page should have; of one that no page has, what it is taken
+// for.
 func writtenWords(c *compiled) *asWritten {
 	w := &asWritten{scanner: analyse.NewScanner("")}
 	for i := range c.clauses {

@@ -72,7 +72,8 @@ func (p *parser) item() {
 
 // names of conditions, with those of other engines.
 var names = map[string]string{
-	"title": "title", "intitle": "title", "host": "host", "site": "site", "domain": "site", "lang": "lang", "language": "lang",
+	"title": "title", "intitle": "title", "host": "host", "site": "site", "domain": "site",
+	"lang": "lang", "language": "lang",
 	"filetype": "filetype", "ext": "filetype", "before": "before", "after": "after",
 }
 
@@ -170,7 +171,8 @@ func (p *parser) condition(name, value string, not bool) bool {
 
 // ascii is a host name as URLs have it: names in other scripts in Punycode.
 func ascii(host string) string {
-	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 || strings.ContainsAny(host, `@?#\`) {
+	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 ||
+		strings.ContainsAny(host, `@?#\`) {
 		return host
 	}
 	if u, err := urlnorm.Parse("http://" + host + "/"); err == nil {
@@ -216,12 +218,20 @@ func (p *parser) words(from, to int, quoted, title, not bool) {
 		switch {
 		case n > 1:
 			p.phrase(tokens[:n], title, not, false)
-		case star && len(tokens) == 1 && utf8.RuneCountInString(tokens[0].word) > 1 && p.prefixes < MaxPrefixes:
+		case star && len(tokens) == 1 && utf8.RuneCountInString(tokens[0].word) > 1 &&
+			p.prefixes < MaxPrefixes:
 			p.prefixes++
 			p.add(Clause{Kind: Prefix, Words: []string{tokens[0].word}, Title: title, Not: not})
 		default:
 			t := tokens[0]
-			p.add(Clause{Kind: Word, Words: []string{t.word}, Title: title, Not: not, From: t.from, To: t.to})
+			p.add(Clause{
+				Kind:  Word,
+				Words: []string{t.word},
+				Title: title,
+				Not:   not,
+				From:  t.from,
+				To:    t.to,
+			})
 		}
 		tokens = tokens[n:]
 	}

@@ -62,7 +62,8 @@ func TestLimits(t *testing.T) {
 	}
 	var many strings.Builder
 	for i := range 100 {
-		many.WriteString(string(rune('a'+i%26)) + strings.Repeat("b", i/26+1) + "* site:h" + string(rune('a'+i%26)) + " ")
+		many.WriteString(string(rune('a'+i%26)) + strings.Repeat("b", i/26+1) + "* site:h" +
+			string(rune('a'+i%26)) + " ")
 	}
 	q = Parse(many.String())
 	prefixes := 0
@@ -72,7 +73,8 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	if len(q.Clauses) > MaxClauses || len(q.Filters) > MaxFilters || prefixes > MaxPrefixes || !q.Cut {
-		t.Errorf("%d clauses, %d beginnings, %d filters, cut %v", len(q.Clauses), prefixes, len(q.Filters), q.Cut)
+		t.Errorf("%d clauses, %d beginnings, %d filters, cut %v", len(q.Clauses), prefixes,
+			len(q.Filters), q.Cut)
 	}
 }
 

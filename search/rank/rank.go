@@ -70,8 +70,9 @@ func Weight(found, documents int64) float64 {
 	return math.Log(1 + (float64(documents)-float64(found)+0.5)/(float64(found)+0.5))
 }
 
-// The shares of what is not in the words, of a score whose words give at most 1. With 0.30 for nearness, questions of three near words found
-// their page clearly worse (docs/results/search.md); from 0.6 to 2 it makes no difference.
+// The shares of what is not in the words, of a score whose words give at most 1. With 0.30 for
+// nearness, questions of three near words found their page clearly worse (docs/results/search.md);
+// from 0.6 to 2 it makes no difference.
 const (
 	nearShare       = 0.80
 	writtenShare    = 0.50
@@ -113,9 +114,10 @@ func Written(closeness float64) float64 { return writtenShare * closeness }
 // Closeness says how near each other words stand: 1 when they are neighbours in the order of the
 // question, less the further apart. positions are those of each word in one document, in order.
 //
-// The larger part is the smallest passage with all words that the document has, in any order: people remember the words of a
-// passage and not their order. The smaller part is the mean, over each pair of words that follow each other in the
-// question, of the best place of the two. Words weigh by their worth.
+// The larger part is the smallest passage with all words that the document has, in any order:
+// people remember the words of a passage and not their order. The smaller part is the mean, over
+// each pair of words that follow each other in the question, of the best place of the two. Words
+// weigh by their worth.
 func Closeness(positions [][]uint32, weights []float64) float64 {
 	pairs, all, have, every := 0.0, 0.0, 0.0, 0.0
 	for i, w := range weights {
@@ -140,8 +142,8 @@ const orderShare = 0.3
 // maxGaps is the number of other words in a passage from which words do not stand together.
 const maxGaps = 128
 
-// together is 1 when the words that there are, two at least, stand next to each other in any order, and half of that with two other words
-// between for each.
+// together is 1 when the words that there are, two at least, stand next to each other in any order,
+// and half of that with two other words between for each.
 func together(positions [][]uint32) float64 {
 	var lists [][]uint32
 	for _, list := range positions {
@@ -180,7 +182,8 @@ func passage(lists [][]uint32) uint32 {
 	}
 }
 
-// pair is the closeness of two words: 1/distance at the best place, half of that in the wrong order.
+// pair is the closeness of two words: 1/distance at the best place, half of that in the wrong
+// order.
 func pair(a, b []uint32) float64 {
 	best := 0.0
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -41,14 +41,16 @@ func TestCloseness(t *testing.T) {
 	}
 }
 
-// TestImpactAndWeight: what is rarer, more often there, or in a shorter field counts more; hostile numbers stay in bounds.
+// TestImpactAndWeight: what is rarer, more often there, or in a shorter field counts more; hostile
+// numbers stay in bounds.
 func TestImpactAndWeight(t *testing.T) {
 	impact := func(f Field, frequency, length uint32) byte {
 		var fs, ls [Fields]uint32
 		fs[f], ls[f] = frequency, length
 		return Impact(&fs, &ls)
 	}
-	if !(impact(Title, 1, 5) > impact(Text, 1, 300) && impact(Text, 3, 300) > impact(Text, 1, 300) && impact(Text, 1, 100) > impact(Text, 1, 3000)) {
+	if !(impact(Title, 1, 5) > impact(Text, 1, 300) && impact(Text, 3, 300) > impact(Text, 1, 300) &&
+		impact(Text, 1, 100) > impact(Text, 1, 3000)) {
 		t.Error("the order of impacts is wrong")
 	}
 	if impact(Text, math.MaxUint32, 1) < 250 || impact(Text, 1, math.MaxUint32) != 1 {

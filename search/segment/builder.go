@@ -18,8 +18,8 @@ type Document struct {
 	// Fields are the texts of the fields; pieces of one field, such as anchors, are no neighbours.
 	Fields   [rank.Fields][]string
 	Language analyse.Language
-	// Labels are terms without positions, such as that of the host. They begin with a lower-case letter, terms of
-	// words never do.
+	// Labels are terms without positions, such as that of the host. They begin with a lower-case
+	// letter, terms of words never do.
 	Labels []string
 }
 
@@ -63,7 +63,8 @@ type known struct {
 // spot is a term and the number of one of its forms.
 type spot struct{ term, form uint32 }
 
-// hit is a word of the current document. next is the next hit of its term, plus 1; 0: there is none.
+// hit is a word of the current document. next is the next hit of its term, plus 1; 0: there is
+// none.
 type hit struct {
 	spot
 	position, next uint32
@@ -81,7 +82,12 @@ type posting struct {
 
 // NewBuilder makes an empty Builder. The Stemmer may be used again after Write.
 func NewBuilder(stem *analyse.Stemmer) *Builder {
-	return &Builder{stem: stem, terms: map[string]uint32{}, words: map[string]*word{}, known: map[analyse.Language]map[string]known{}}
+	return &Builder{
+		stem:  stem,
+		terms: map[string]uint32{},
+		words: map[string]*word{},
+		known: map[analyse.Language]map[string]known{},
+	}
 }
 
 // Len is the number of documents so far.
@@ -182,8 +188,9 @@ func (b *Builder) spot(name, form string) spot {
 	return s
 }
 
-// postAll makes the postings of a document, in the order in which its terms come first. The hits come in the order of their
-// positions, so those of a term only need to be chained; to sort them took a quarter of the time of an index.
+// postAll makes the postings of a document, in the order in which its terms come first. The hits
+// come in the order of their positions, so those of a term only need to be chained; to sort them
+// took a quarter of the time of an index.
 func (b *Builder) postAll(doc uint32, lengths *[rank.Fields]uint32) {
 	b.chains = append(b.chains, make([]chain, len(b.names)-len(b.chains))...)
 	for i := range b.hits {
@@ -252,7 +259,8 @@ func (b *Builder) Write(path string) (err error) {
 		keys[i] = uint32(i)
 	}
 	w.section(cards)
-	slices.SortFunc(keys, func(i, j uint32) int { return bytes.Compare(b.cards[i].Key[:], b.cards[j].Key[:]) })
+	slices.SortFunc(keys,
+		func(i, j uint32) int { return bytes.Compare(b.cards[i].Key[:], b.cards[j].Key[:]) })
 	w.section(appendNumbers(nil, keys))
 	terms := b.writePostings(w)
 	w.end()
@@ -276,9 +284,9 @@ func appendNumbers(dst []byte, numbers []uint32) []byte {
 	return dst
 }
 
-// sortPostings brings the postings into the order of their terms' places, and those of a term into that of the documents. They
-// come document by document, so counting the postings of each term is enough; a sort that compares took a third of
-// the time of a crawl with an index.
+// sortPostings brings the postings into the order of their terms' places, and those of a term into
+// that of the documents. They come document by document, so counting the postings of each term is
+// enough; a sort that compares took a third of the time of a crawl with an index.
 func (b *Builder) sortPostings(place []uint32) {
 	next := make([]int, len(place)+1) // where the next posting of a term goes
 	for i := range b.postings {

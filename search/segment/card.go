@@ -23,8 +23,8 @@ type Card struct {
 
 const cardBytes = 64
 
-// The bytes of a card: key 16, time 8 (milliseconds since 1970), fingerprint 8, partition 4, revision
-// 4, importance 4, words 4, language 2, 2 free, end of the URL 8, 4 free.
+// The bytes of a card: key 16, time 8 (milliseconds since 1970), fingerprint 8, partition 4,
+// revision 4, importance 4, words 4, language 2, 2 free, end of the URL 8, 4 free.
 func appendCard(dst []byte, c *Card, urlEnd uint64) []byte {
 	dst = append(dst, c.Key[:]...)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.FetchedAt.UnixMilli()))

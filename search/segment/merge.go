@@ -216,7 +216,12 @@ func (t *tables) err() error {
 }
 
 // mergePostings writes the postings and returns the table of terms.
-func mergePostings(ctx context.Context, w *writer, inputs []Input, moved [][]uint32) ([]byte, error) {
+func mergePostings(
+	ctx context.Context,
+	w *writer,
+	inputs []Input,
+	moved [][]uint32,
+) ([]byte, error) {
 	var terms tableWriter
 	var list postingsWriter
 	var damaged error

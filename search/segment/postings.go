@@ -38,7 +38,8 @@ func (w *postingsWriter) begin(term string, forms []string) {
 }
 
 func (w *postingsWriter) clear() {
-	w.docs, w.impacts, w.masks, w.positions, w.n = w.docs[:0], w.impacts[:0], w.masks[:0], w.positions[:0], 0
+	w.docs, w.impacts, w.masks, w.positions, w.n = w.docs[:0], w.impacts[:0], w.masks[:0],
+		w.positions[:0], 0
 }
 
 // add appends a document; positions are encoded, without their length.

@@ -74,7 +74,8 @@ func mapped(path string) ([]byte, error) {
 	if info.Size() < int64(len(magic)+footerBytes) {
 		return nil, fmt.Errorf("%w: it has %d bytes only", ErrDamaged, info.Size())
 	}
-	data, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
+	data, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ,
+		syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
@@ -95,7 +96,8 @@ func (s *Segment) footer() error {
 		return fmt.Errorf("%w: the checksum of the footer differs", ErrDamaged)
 	}
 	for i := range s.section {
-		from, size := binary.LittleEndian.Uint64(footer[20*i:]), binary.LittleEndian.Uint64(footer[20*i+8:])
+		from, size := binary.LittleEndian.Uint64(footer[20*i:]),
+			binary.LittleEndian.Uint64(footer[20*i+8:])
 		if from > uint64(len(s.data)) || size > uint64(len(s.data))-from {
 			return fmt.Errorf("%w: section %d is beyond its end", ErrDamaged, i)
 		}
@@ -151,7 +153,11 @@ func (s *Segment) card(doc uint32) []byte {
 }
 
 // Partition returns the partition of a document, without the rest of its card.
-func (s *Segment) Partition(doc uint32) uint32 { return binary.LittleEndian.Uint32(s.card(doc)[32:]) }
+func (s *Segment) Partition(
+	doc uint32,
+) uint32 {
+	return binary.LittleEndian.Uint32(s.card(doc)[32:])
+}
 
 // URL returns the URL of a document.
 func (s *Segment) URL(doc uint32) string {
@@ -226,13 +232,15 @@ func walk(t *table, prefix string, f func([]byte, int64) bool) {
 	}
 }
 
-// maxBlock bounds the memory of a block of records: one record may be larger than a block should be.
+// maxBlock bounds the memory of a block of records: one record may be larger than a block should
+// be.
 const maxBlock = 4 << 20
 
 // Stored returns the record of a document.
 func (s *Segment) Stored(doc uint32) ([]byte, error) {
 	blocks := s.section[secBlocks]
-	i := sort.Search(len(blocks)/12, func(i int) bool { return binary.LittleEndian.Uint32(blocks[12*i:]) > doc }) - 1
+	i := sort.Search(len(blocks)/12,
+		func(i int) bool { return binary.LittleEndian.Uint32(blocks[12*i:]) > doc }) - 1
 	if i < 0 {
 		return nil, fmt.Errorf("%w: document %d has no record", ErrDamaged, doc)
 	}
@@ -257,7 +265,8 @@ func (s *Segment) block(i int) (raw []byte, first uint32, err error) {
 	packed, first := s.packed(i)
 	d, _ := s.decoders.Get().(*zstd.Decoder)
 	if d == nil {
-		d, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxBlock))
+		d, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(maxBlock))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -309,8 +318,8 @@ func (s *Segment) Records(f func(doc uint32, record []byte) bool) error {
 	return first
 }
 
-// Salvage reads what it can of the records of a damaged file: it trusts the checksums of the blocks only. documents
-// is how many the file had, -1 when that is not known.
+// Salvage reads what it can of the records of a damaged file: it trusts the checksums of the blocks
+// only. documents is how many the file had, -1 when that is not known.
 func Salvage(path string, f func(doc uint32, record []byte)) (documents int, err error) {
 	data, err := mapped(path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Distance is the number of letters (bytes) to change, add, leave out or swap with the next to make b of a, and most+1 if it is
-// larger than most.
+// Distance is the number of letters (bytes) to change, add, leave out or swap with the next to make
+// b of a, and most+1 if it is larger than most.
 func Distance(a, b string, most int) int {
 	r := rows{word: []byte(a), most: most}
 	for i := range len(b) {
@@ -68,11 +68,17 @@ func (r *rows) cut(n int) { r.path = r.path[:n] }
 
 func (r *rows) last() int { return r.row(len(r.path))[len(r.word)] }
 
-// Similar calls f for each word of the segment that differs from word in at most distance letters, if the first letter is right,
-// or in the first one only: mistakes there are rare, and a walk over the words with one first letter is a
-// twentieth of a walk over all. left bounds the words that are looked at: it is counted down, over several calls
-// of one question, and at 0 the rest is not found. The bytes are valid during the call.
-func (s *Segment) Similar(word string, distance int, left *int, f func(similar []byte, documents int64)) {
+// Similar calls f for each word of the segment that differs from word in at most distance letters,
+// if the first letter is right, or in the first one only: mistakes there are rare, and a walk over
+// the words with one first letter is a twentieth of a walk over all. left bounds the words that are
+// looked at: it is counted down, over several calls of one question, and at 0 the rest is not
+// found. The bytes are valid during the call.
+func (s *Segment) Similar(
+	word string,
+	distance int,
+	left *int,
+	f func(similar []byte, documents int64),
+) {
 	if word == "" || distance < 1 {
 		return
 	}
@@ -86,8 +92,9 @@ func (s *Segment) Similar(word string, distance int, left *int, f func(similar [
 	}
 }
 
-// otherBeginnings are the words with one mistake in the first letter of word, which has first bytes: left out, added, swapped
-// with the second one, another one. Added ones and others are the letters a to z.
+// otherBeginnings are the words with one mistake in the first letter of word, which has first
+// bytes: left out, added, swapped with the second one, another one. Added ones and others are the
+// letters a to z.
 func otherBeginnings(word string, first int) []string {
 	letter, rest := word[:first], word[first:]
 	if rest == "" {
@@ -101,9 +108,15 @@ func otherBeginnings(word string, first int) []string {
 	return slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, letter) })
 }
 
-// beginsAlike calls f for the similar words that have the first bytes in common. A beginning that is too far away already takes
-// all words that begin so out at once, when they fill blocks of the table.
-func (s *Segment) beginsAlike(word string, first, distance int, left *int, f func(similar []byte, documents int64)) {
+// beginsAlike calls f for the similar words that have the first bytes in common. A beginning that
+// is too far away already takes all words that begin so out at once, when they fill blocks of the
+// table.
+func (s *Segment) beginsAlike(
+	word string,
+	first, distance int,
+	left *int,
+	f func(similar []byte, documents int64),
+) {
 	r := rows{word: []byte(word), most: distance}
 	c := s.words.seek([]byte(word[:first]))
 	for ; *left > 0 && c.next() && bytes.HasPrefix(c.key, []byte(word[:first])); *left-- {

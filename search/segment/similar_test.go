@@ -44,7 +44,8 @@ func vocabulary(t *testing.T, n int) (*Segment, []string) {
 	return s, words
 }
 
-// TestSimilar: what Similar finds is what a look at every word finds: with the first letter in common, or with one mistake that is in it.
+// TestSimilar: what Similar finds is what a look at every word finds: with the first letter in
+// common, or with one mistake that is in it.
 func TestSimilar(t *testing.T) {
 	s, words := vocabulary(t, 20_000)
 	r := rand.New(rand.NewPCG(1, 1))

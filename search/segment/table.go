@@ -20,8 +20,9 @@ type entry struct {
 }
 
 // tableWriter writes a table: keys must come in order. A block is uvarint offset of its first
-// postings, then for each entry: uvarint bytes in common with the key before, uvarint further bytes, those, uvarint
-// count, uvarint size. After the blocks come their offsets, 4 bytes each, and their number.
+// postings, then for each entry: uvarint bytes in common with the key before, uvarint further
+// bytes, those, uvarint count, uvarint size. After the blocks come their offsets, 4 bytes each, and
+// their number.
 type tableWriter struct {
 	out    []byte
 	blocks []uint32
@@ -169,8 +170,8 @@ func (c *cursor) uvarint() uint64 {
 	return v
 }
 
-// skip moves on to the first entry that is not before key, if that is in a later block; else it stays where
-// it is.
+// skip moves on to the first entry that is not before key, if that is in a later block; else it
+// stays where it is.
 func (c *cursor) skip(key []byte) {
 	if c.block < c.t.blocks && bytes.Compare(c.t.first(c.block), key) <= 0 {
 		*c = c.t.seek(key)

@@ -120,7 +120,8 @@ type storedWriter struct {
 }
 
 func newStoredWriter(w *writer) (*storedWriter, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true),
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true),
 		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("make an encoder: %w", err)

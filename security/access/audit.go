@@ -35,12 +35,13 @@ func NewAudit(dir *datadir.Dir, node string, log *slog.Logger) *Audit {
 	return &Audit{dir: dir, node: node, log: log, max: maxAuditFile}
 }
 
-// Record writes down a change that was ordered through this node. An operator must be able to pause the
-// crawl although the disk takes nothing, so such an error is logged only.
+// Record writes down a change that was ordered through this node. An operator must be able to pause
+// the crawl although the disk takes nothing, so such an error is logged only.
 func (a *Audit) Record(e crawl.AuditEntry) {
 	e.Node = a.node
 	if err := a.add(e); err != nil {
-		a.log.Error("a change could not be written to the audit", "what", e.What, "token", e.Token, "from", e.From, "error", err)
+		a.log.Error("a change could not be written to the audit", "what", e.What, "token", e.Token,
+			"from", e.From, "error", err)
 	}
 }
 

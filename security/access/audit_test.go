@@ -22,7 +22,10 @@ func TestAuditLog(t *testing.T) {
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	add := func(i int) {
 		t.Helper()
-		if err := a.add(crawl.AuditEntry{At: began.Add(time.Duration(i) * time.Second), What: fmt.Sprint(i)}); err != nil {
+		if err := a.add(crawl.AuditEntry{
+			At:   began.Add(time.Duration(i) * time.Second),
+			What: fmt.Sprint(i),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

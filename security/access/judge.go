@@ -39,7 +39,9 @@ func (j *Judge) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.
 	}
 	t, err := k.ReadToken(secret, now)
 	if errors.Is(err, clusterkey.ErrExpired) {
-		return crawl.Caller{}, fmt.Errorf("%w: the token %s has expired: make another one with crawlnode keygen --role %s", crawl.ErrForbidden, t.ID, t.Role)
+		return crawl.Caller{}, fmt.Errorf(
+			"%w: the token %s has expired: make another one with crawlnode keygen --role %s",
+			crawl.ErrForbidden, t.ID, t.Role)
 	}
 	if err != nil {
 		return crawl.Caller{}, err
@@ -49,7 +51,8 @@ func (j *Judge) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.
 	}
 	role, err := crawl.ParseRole(t.Role)
 	if err != nil {
-		return crawl.Caller{}, fmt.Errorf("%w: the token is of a newer release: %w", crawl.ErrForbidden, err)
+		return crawl.Caller{}, fmt.Errorf("%w: the token is of a newer release: %w", crawl.ErrForbidden,
+			err)
 	}
 	return crawl.Caller{ID: t.ID, Role: role}, nil
 }

@@ -48,7 +48,8 @@ func TestJudge(t *testing.T) {
 		if got != c.want || (err == nil) != (c.want.Role > 0) {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
 		}
-		if errors.Is(err, crawl.ErrForbidden) != (c.told != "") || !strings.Contains(fmt.Sprint(err), c.told) {
+		if errors.Is(err, crawl.ErrForbidden) != (c.told != "") ||
+			!strings.Contains(fmt.Sprint(err), c.told) {
 			t.Errorf("%s is told: %v", c.name, err)
 		}
 	}

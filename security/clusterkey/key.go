@@ -62,9 +62,11 @@ func Parse(text string) (Key, error) {
 	case text == "":
 		return Key{}, errors.New("the cluster key is empty")
 	case strings.ContainsAny(text, "\r\n"):
-		return Key{}, errors.New("this is no cluster key: it has more than one line; make one with: crawlnode keygen")
+		return Key{}, errors.New(
+			"this is no cluster key: it has more than one line; make one with: crawlnode keygen")
 	case !strings.HasPrefix(text, prefix):
-		return Key{}, fmt.Errorf("this is no cluster key: it does not begin with %q; make one with: crawlnode keygen", prefix)
+		return Key{}, fmt.Errorf(
+			"this is no cluster key: it does not begin with %q; make one with: crawlnode keygen", prefix)
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text[len(prefix):])
 	if err != nil || len(raw) != secretLen+checksumLen {
@@ -72,7 +74,8 @@ func Parse(text string) (Key, error) {
 	}
 	secret := [secretLen]byte(raw)
 	if sum := sha256.Sum256(secret[:]); !bytes.Equal(sum[:checksumLen], raw[secretLen:]) {
-		return Key{}, errors.New("the cluster key is altered (its checksum is wrong): copy its file again")
+		return Key{}, errors.New(
+			"the cluster key is altered (its checksum is wrong): copy its file again")
 	}
 	return derive(secret)
 }
@@ -96,7 +99,8 @@ func Load(path string) (Key, error) {
 		return Key{}, fmt.Errorf("read the cluster key: %s is not a file", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 && runtime.GOOS != "windows" {
-		return Key{}, fmt.Errorf("the cluster key in %s can be read by all users (mode %04o): chmod 600 %s", path, mode, path)
+		return Key{}, fmt.Errorf(
+			"the cluster key in %s can be read by all users (mode %04o): chmod 600 %s", path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	if err != nil {

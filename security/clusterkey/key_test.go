@@ -38,11 +38,13 @@ func TestDerivationIsFixed(t *testing.T) {
 	t.Parallel()
 	k := parse(t, fixed)
 	got := fmt.Sprintf("%x %s %s", k.GossipKey(), k.APIToken(), k.Fingerprint())
-	const want = "c42cda08e3e8fa868d23976d43e6a643a5b5a325b6d224d187382aec75aae207 NBIFtmQLZPn4SwLKPaYpaFUeveRs4cVwpffYQpkmtfM 56943a42d005cbad"
+	const want = "c42cda08e3e8fa868d23976d43e6a643a5b5a325b6d224d187382aec75aae207 " +
+		"NBIFtmQLZPn4SwLKPaYpaFUeveRs4cVwpffYQpkmtfM 56943a42d005cbad"
 	if got != want {
 		t.Errorf("derived %s\nwant    %s", got, want)
 	}
-	if again := parse(t, fixed); !bytes.Equal(again.certificate.Certificate[0], k.certificate.Certificate[0]) {
+	if again := parse(t, fixed); !bytes.Equal(again.certificate.Certificate[0],
+		k.certificate.Certificate[0]) {
 		t.Error("two nodes make different certificates of one key")
 	}
 	if k.Text() != fixed {
@@ -53,7 +55,8 @@ func TestDerivationIsFixed(t *testing.T) {
 func TestKeysDiffer(t *testing.T) {
 	t.Parallel()
 	a, b := generate(t), generate(t)
-	if a.Text() == b.Text() || a.APIToken() == b.APIToken() || bytes.Equal(a.GossipKey(), b.GossipKey()) || a.Fingerprint() == b.Fingerprint() {
+	if a.Text() == b.Text() || a.APIToken() == b.APIToken() ||
+		bytes.Equal(a.GossipKey(), b.GossipKey()) || a.Fingerprint() == b.Fingerprint() {
 		t.Error("two new keys have something in common")
 	}
 	if len(a.GossipKey()) != 32 || len(a.APIToken()) != 43 {
@@ -72,7 +75,8 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	for _, verb := range []string{"%v", "%+v", "%s", "%#v", "%q"} {
 		for _, v := range []any{k, &k, struct{ Key Key }{k}} {
 			out := fmt.Sprintf(verb, v)
-			if !strings.Contains(out, k.Fingerprint()) || strings.Contains(out, k.APIToken()) || strings.Contains(out, "AAECAwQF") || strings.Contains(out, "0x1f") {
+			if !strings.Contains(out, k.Fingerprint()) || strings.Contains(out, k.APIToken()) ||
+				strings.Contains(out, "AAECAwQF") || strings.Contains(out, "0x1f") {
 				t.Errorf("%s of %T prints %s", verb, v, out)
 			}
 		}
@@ -124,7 +128,8 @@ func TestFiles(t *testing.T) {
 	if _, err := Load(dir); err == nil {
 		t.Error("a folder loads as a key")
 	}
-	if _, err := Load(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "keygen") {
+	if _, err := Load(filepath.Join(dir, "none")); err == nil ||
+		!strings.Contains(err.Error(), "keygen") {
 		t.Errorf("missing file: %v, want how to make one", err)
 	}
 	large := filepath.Join(dir, "large")

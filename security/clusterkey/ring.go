@@ -71,7 +71,8 @@ func (r *Ring) Shows(state tls.ConnectionState) bool {
 
 func (r *Ring) verify(state tls.ConnectionState) error {
 	public, err := identityOf(state)
-	if err == nil && !slices.ContainsFunc(r.Keys(), func(k Key) bool { return public.Equal(k.public) }) {
+	if err == nil && !slices.ContainsFunc(r.Keys(),
+		func(k Key) bool { return public.Equal(k.public) }) {
 		err = errOtherKey
 	}
 	return err

@@ -102,7 +102,8 @@ func TestAnotherKeyIsRefused(t *testing.T) {
 			err = c
 		}
 		if s == nil || c == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: server: %v, client: %v; want the %s to say %q", test.name, s, c, test.who, test.says)
+			t.Errorf("%s: server: %v, client: %v; want the %s to say %q", test.name, s, c, test.who,
+				test.says)
 		}
 	}
 }

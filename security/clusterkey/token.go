@@ -53,14 +53,16 @@ func (k Key) NewToken(role string, life time.Duration, now time.Time) (Token, st
 		return Token{}, "", fmt.Errorf("a token's role is a word of lower-case letters, not %q", role)
 	}
 	if life < time.Second || life > MaxTokenLife {
-		return Token{}, "", fmt.Errorf("a token is valid for 1s to %d days, not %v", MaxTokenLife/(24*time.Hour), life)
+		return Token{}, "", fmt.Errorf("a token is valid for 1s to %d days, not %v",
+			MaxTokenLife/(24*time.Hour), life)
 	}
 	var id [idLen]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return Token{}, "", fmt.Errorf("make a token: %w", err)
 	}
 	t := Token{Role: role, ID: hex.EncodeToString(id[:]), Expires: now.Add(life).Truncate(time.Second)}
-	body := strings.Join([]string{tokenVersion, t.Role, t.ID, strconv.FormatInt(t.Expires.Unix(), 10), k.pin()}, ".")
+	body := strings.Join([]string{tokenVersion, t.Role, t.ID, strconv.FormatInt(t.Expires.Unix(), 10),
+		k.pin()}, ".")
 	return t, body + "." + k.codeOf(body), nil
 }
 
@@ -80,7 +82,8 @@ func (k Key) codeOf(body string) string {
 // error gives no reason.
 func (k Key) ReadToken(text string, now time.Time) (Token, error) {
 	cut := strings.LastIndexByte(text, '.')
-	if len(text) > maxTokenBytes || cut < 0 || subtle.ConstantTimeCompare([]byte(text[cut+1:]), []byte(k.codeOf(text[:cut]))) != 1 {
+	if len(text) > maxTokenBytes || cut < 0 ||
+		subtle.ConstantTimeCompare([]byte(text[cut+1:]), []byte(k.codeOf(text[:cut]))) != 1 {
 		return Token{}, ErrNotToken
 	}
 	t, _, err := parseToken(text)
@@ -109,7 +112,8 @@ func parseToken(text string) (t Token, pin string, err error) {
 func TokenTLS(text string) (*tls.Config, error) {
 	_, pin, err := parseToken(strings.TrimSpace(text))
 	if err != nil {
-		return nil, errors.New("this is no token: make one with: crawlnode keygen --role read|operate|admin KEYFILE")
+		return nil, errors.New(
+			"this is no token: make one with: crawlnode keygen --role read|operate|admin KEYFILE")
 	}
 	c := baseTLS()
 	c.InsecureSkipVerify = true // exactly one fingerprint is accepted, which is checked

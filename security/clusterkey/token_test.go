@@ -29,7 +29,8 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := k.ReadToken(text, now.Add(time.Hour-time.Second))
-	if err != nil || got.Role != "read" || got.ID != made.ID || !got.Expires.Equal(now.Add(time.Hour)) {
+	if err != nil || got.Role != "read" || got.ID != made.ID ||
+		!got.Expires.Equal(now.Add(time.Hour)) {
 		t.Errorf("%+v, %v; want %+v", got, err, made)
 	}
 	if _, err := k.ReadToken(text, now.Add(time.Hour)); !errors.Is(err, ErrExpired) {
@@ -45,7 +46,8 @@ func TestToken(t *testing.T) {
 			t.Errorf("with octet %d altered: %v", i, err)
 		}
 	}
-	for _, bad := range []string{"", ".", k.APIToken(), text + ".x", strings.Replace(text, ".read.", ".admin.", 1), strings.Repeat("a", 1000)} {
+	for _, bad := range []string{"", ".", k.APIToken(), text + ".x",
+		strings.Replace(text, ".read.", ".admin.", 1), strings.Repeat("a", 1000)} {
 		if _, err := k.ReadToken(bad, now); !errors.Is(err, ErrNotToken) {
 			t.Errorf("%.60q: %v", bad, err)
 		}

@@ -174,7 +174,8 @@ func TestLogOneLineASecond(t *testing.T) {
 		after time.Duration
 		left  int
 		ok    bool
-	}{{0, 1000 - lines, true}, {999 * time.Millisecond, 0, false}, {time.Second, 1, true}, {time.Hour, 0, true}} {
+	}{{0, 1000 - lines, true}, {999 * time.Millisecond, 0, false}, {time.Second, 1, true},
+		{time.Hour, 0, true}} {
 		if left, ok := l.may(start.Add(step.after)); left != step.left || ok != step.ok {
 			t.Errorf("after %v: %d left out, %v; want %d, %v", step.after, left, ok, step.left, step.ok)
 		}

@@ -37,7 +37,8 @@ func TestFailures(t *testing.T) {
 	if n := len(f.sources); n > maxSources+1 {
 		t.Errorf("%d addresses are remembered", n)
 	}
-	if wait := f.Note(netip.MustParseAddr("203.0.113.9"), now.Add(time.Hour)); wait != 0 || len(f.sources) != 1 {
+	if wait := f.Note(netip.MustParseAddr("203.0.113.9"), now.Add(time.Hour)); wait != 0 ||
+		len(f.sources) != 1 {
 		t.Errorf("an hour later: %v, %d addresses", wait, len(f.sources))
 	}
 }

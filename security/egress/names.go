@@ -22,7 +22,8 @@ func logOutage(log *slog.Logger, since time.Time, err error) {
 		log.Info("a name server answers again")
 		return
 	}
-	log.Warn("no name server answers; hosts whose addresses are not known wait: look at --dns, or at the system's name servers", "error", err)
+	log.Warn("no name server answers; hosts whose addresses are not known wait: look at --dns, "+
+		"or at the system's name servers", "error", err)
 }
 
 // logLimit logs when a name server limits how much it answers, and when no more.
@@ -31,5 +32,7 @@ func logLimit(log *slog.Logger, server string, places int, small bool) {
 		log.Info("a name server answers as much as before", "server", server, "queries_at_a_time", places)
 		return
 	}
-	log.Warn("a name server limits how much it answers and is asked less; new hosts come in more slowly: a resolver of your own, or another one beside it (--dns), helps", "server", server, "queries_at_a_time", places)
+	log.Warn("a name server limits how much it answers and is asked less; "+
+		"new hosts come in more slowly: a resolver of your own, "+
+		"or another one beside it (--dns), helps", "server", server, "queries_at_a_time", places)
 }

@@ -22,7 +22,8 @@ func TestNameEvents(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("logged %q", lines)
 	}
-	for i, want := range [][]string{{"WARN", "--dns", "refused"}, {"INFO", "answers again"}, {"WARN", "192.0.2.1", "--dns"}, {"INFO", "as much as before", "90"}} {
+	for i, want := range [][]string{{"WARN", "--dns", "refused"}, {"INFO", "answers again"},
+		{"WARN", "192.0.2.1", "--dns"}, {"INFO", "as much as before", "90"}} {
 		for _, w := range want {
 			if !strings.Contains(lines[i], w) {
 				t.Errorf("line %d lacks %q: %s", i, w, lines[i])

@@ -15,7 +15,8 @@ func translatorsIn(addrs []netip.Addr) []netip.Prefix {
 		}
 		for _, bits := range lengths {
 			inner := embedded(a, bits)
-			if inner == netip.AddrFrom4([4]byte{192, 0, 0, 170}) || inner == netip.AddrFrom4([4]byte{192, 0, 0, 171}) {
+			if inner == netip.AddrFrom4([4]byte{192, 0, 0, 170}) ||
+				inner == netip.AddrFrom4([4]byte{192, 0, 0, 171}) {
 				found = append(found, netip.PrefixFrom(a, bits).Masked())
 				break
 			}

@@ -26,7 +26,13 @@ func (r *Rules) ownAddresses(snap *membership.Snapshot, now time.Time) *ownAddre
 	if o := r.own.Load(); o != nil && o.of == snap && now.Sub(o.at) < ownMaxAge {
 		return o
 	}
-	o := &ownAddresses{of: snap, at: now, listening: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}, addrs: map[netip.Addr]bool{}}
+	o := &ownAddresses{
+		of:        snap,
+		at:        now,
+		listening: map[netip.AddrPort]bool{},
+		ports:     map[uint16]bool{},
+		addrs:     map[netip.Addr]bool{},
+	}
 	own := r.interfaceAddrs()
 	for _, l := range r.Listeners {
 		o.listens(l, true)

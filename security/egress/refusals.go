@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Refusal is an address that the crawl's settings allow and this node refuses for want of an --allow-net of its own.
+// Refusal is an address that the crawl's settings allow and this node refuses for want of an
+// --allow-net of its own.
 type Refusal struct {
 	Addr    netip.Addr   // the first that was refused
 	Network netip.Prefix // the one of the crawl's allow-net that has it
@@ -14,11 +15,12 @@ type Refusal struct {
 	last time.Time // when one was refused last
 }
 
-// refusalLife is how long a refusal is told of: hosts that cannot be reached are tried again within this time.
+// refusalLife is how long a refusal is told of: hosts that cannot be reached are tried again within
+// this time.
 const refusalLife = time.Hour
 
-// refused remembers that addr, one of this node or of a peer, was refused, when the crawl's settings allow it: then
-// somebody may have left the flag out on this node alone.
+// refused remembers that addr, one of this node or of a peer, was refused, when the crawl's
+// settings allow it: then somebody may have left the flag out on this node alone.
 func (r *Rules) refused(addr netip.Addr, now time.Time) {
 	network, allowed := r.allowedBy(addr)
 	if !allowed {
@@ -33,8 +35,10 @@ func (r *Rules) refused(addr netip.Addr, now time.Time) {
 	}
 	r.refusal.Store(next) // of two at one time either will do
 	if before == nil && r.Log != nil {
-		r.Log.Warn("an address of this node or of a peer is refused, although the crawl's settings allow its network: their hosts are not fetched here", "addr", addr.String(),
-			"remedy", "if they are meant to be crawled, start this node with --allow-net "+network.String()+" too")
+		r.Log.Warn("an address of this node or of a peer is refused, although the crawl's settings "+
+			"allow its network: their hosts are not fetched here", "addr", addr.String(),
+			"remedy", "if they are meant to be crawled, start this node with --allow-net "+network.String()+
+				" too")
 	}
 }
 
@@ -51,8 +55,8 @@ func (r *Rules) allowedBy(addr netip.Addr) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// Refusing is the refusal that an operator should know of; false: there was none of late, or the settings do not allow
-// the address any more.
+// Refusing is the refusal that an operator should know of; false: there was none of late, or the
+// settings do not allow the address any more.
 func (r *Rules) Refusing(now time.Time) (Refusal, bool) {
 	last := r.refusal.Load()
 	if last == nil || now.Sub(last.last) >= refusalLife {

@@ -54,7 +54,9 @@ func (r *Resolver) learnTranslators(ctx context.Context, addrs []netip.Addr) {
 }
 
 // errNoContact is why a public host is not fetched from.
-var errNoContact = fmt.Errorf("%w: nothing outside --allow-net is fetched without --contact, whom a site can ask", crawl.ErrRefused)
+var errNoContact = fmt.Errorf(
+	"%w: nothing outside --allow-net is fetched without --contact, whom a site can ask",
+	crawl.ErrRefused)
 
 // usable leaves out the addresses of a host that the settings do not allow: a name may have a
 // private address among others. Public ones need a contact. When none is left, all stay: the

@@ -18,8 +18,10 @@ import (
 // machine's credentials. Only a network of this node's own --allow-net that lies inside one
 // of them opens it; 0.0.0.0/0 does not.
 var sensitive = []netip.Prefix{
-	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("100.100.100.200/32"),
-	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("fd20:ce::254/128"),
+	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("100.100.100.200/32"),
+	netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("fe80::/10"),
+	netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("fd20:ce::254/128"),
 }
 
 // Options are the flags of this node that Rules go by.
@@ -55,7 +57,12 @@ func New(o Options) *Rules { return &Rules{Options: o} }
 
 // Judge says why at must not be connected to; nil: it may be. snap has the peers' addresses,
 // seedPort reports whether a seed has a port.
-func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort func(uint16) bool, now time.Time) error {
+func (r *Rules) Judge(
+	at netip.AddrPort,
+	snap *membership.Snapshot,
+	seedPort func(uint16) bool,
+	now time.Time,
+) error {
 	addr := at.Addr().Unmap().WithZone("")
 	at = netip.AddrPortFrom(addr, at.Port())
 	own := r.ownAddresses(snap, now)
@@ -67,17 +74,21 @@ func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort fun
 	case own.listening[at], own.ports[at.Port()] && own.has(addr):
 		return fmt.Errorf("%s is where this node or a peer listens: the crawl never goes there", at)
 	case isSensitive(addr) && !r.opensSensitive(addr):
-		return fmt.Errorf("%s is link-local or a cloud's metadata service: to crawl it %s", addr, add(sensitiveOf(addr)))
+		return fmt.Errorf("%s is link-local or a cloud's metadata service: to crawl it %s", addr,
+			add(sensitiveOf(addr)))
 	case own.has(addr) && !within(r.Allow, addr):
 		r.refused(addr, now)
-		return fmt.Errorf("%s is an address of this node or of a peer: to crawl it %s", addr, add(fetcher.Network(addr)))
+		return fmt.Errorf("%s is an address of this node or of a peer: to crawl it %s", addr,
+			add(fetcher.Network(addr)))
 	}
-	if inner, ok := r.translated(addr); ok && !fetcher.IsPublic(inner) && (isSensitive(inner) || !within(r.Allow, inner)) {
+	if inner, ok := r.translated(addr); ok && !fetcher.IsPublic(inner) &&
+		(isSensitive(inner) || !within(r.Allow, inner)) {
 		if isSensitive(inner) {
 			return fmt.Errorf("%s is translated to %s, which is link-local or a cloud's metadata service: "+
 				"the crawl never goes there that way", addr, inner)
 		}
-		return fmt.Errorf("%s is translated to %s, which is not public: to crawl it %s", addr, inner, add(fetcher.Network(inner)))
+		return fmt.Errorf("%s is translated to %s, which is not public: to crawl it %s", addr, inner,
+			add(fetcher.Network(inner)))
 	}
 	for _, p := range r.Ports {
 		if p.Has(at.Port(), func() bool { return seedPort(at.Port()) }) {
@@ -88,12 +99,14 @@ func (r *Rules) Judge(at netip.AddrPort, snap *membership.Snapshot, seedPort fun
 	for _, p := range r.Ports {
 		all += p.String() + ","
 	}
-	return fmt.Errorf("%w: %d is none of this node's --allow-ports: to crawl it give --allow-ports %s%[2]d",
+	return fmt.Errorf(
+		"%w: %d is none of this node's --allow-ports: to crawl it give --allow-ports %s%[2]d",
 		fetcher.ErrPort, at.Port(), all)
 }
 
-// JudgeProxy says why a proxy at an address must not be asked; nil: it may be. An owner may run one on
-// this machine or in a private network, so only --deny-net counts, and the metadata services of clouds.
+// JudgeProxy says why a proxy at an address must not be asked; nil: it may be. An owner may run one
+// on this machine or in a private network, so only --deny-net counts, and the metadata services of
+// clouds.
 func (r *Rules) JudgeProxy(at netip.AddrPort) error {
 	addr := at.Addr().Unmap().WithZone("")
 	switch {

@@ -15,7 +15,10 @@ import (
 // cluster's settings allow.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	snap := &membership.Snapshot{Peers: []membership.Peer{{RPC: "10.1.0.2:7000", HTTP: "198.51.100.7:7001", Gossip: "[2606:4700::7]:7002"}, {RPC: "peer.example:1"}}}
+	snap := &membership.Snapshot{Peers: []membership.Peer{
+		{RPC: "10.1.0.2:7000", HTTP: "198.51.100.7:7001", Gossip: "[2606:4700::7]:7002"},
+		{RPC: "peer.example:1"},
+	}}
 	for _, c := range []struct {
 		flags  string // deny-net; allow-net; allow-ports
 		at     string
@@ -81,7 +84,8 @@ func TestRules(t *testing.T) {
 		r := rulesOf(&cfg, []string{"192.0.2.9:8001"}, false)
 		found := translatorsIn([]netip.Addr{netip.MustParseAddr("2001:67c:64::192.0.0.170")})
 		r.translators.Store(&found)
-		err := r.Judge(netip.MustParseAddrPort(c.at), snap, func(p uint16) bool { return p == 4242 }, time.Now())
+		err := r.Judge(netip.MustParseAddrPort(c.at), snap, func(p uint16) bool { return p == 4242 },
+			time.Now())
 		if (err == nil) != (c.reason == "") || !strings.Contains(fmt.Sprint(err), c.reason) {
 			t.Errorf("%s with %q: %v, want %q", c.at, c.flags, err, c.reason)
 		}
@@ -89,7 +93,13 @@ func TestRules(t *testing.T) {
 }
 
 func rulesOf(c *config.Config, listeners []string, interfaces bool) *Rules {
-	return New(Options{Deny: c.DenyNet, Allow: c.AllowNet, Ports: c.AllowPorts, Listeners: listeners, Interfaces: interfaces})
+	return New(Options{
+		Deny:       c.DenyNet,
+		Allow:      c.AllowNet,
+		Ports:      c.AllowPorts,
+		Listeners:  listeners,
+		Interfaces: interfaces,
+	})
 }
 
 func prefixesOf(t *testing.T, list string) []netip.Prefix {
@@ -114,14 +124,24 @@ func TestOwnInterfaces(t *testing.T) {
 	cfg := config.Default()
 	r := rulesOf(&cfg, []string{"0.0.0.0:8888"}, true)
 	none := func(uint16) bool { return false }
-	for at, reason := range map[string]string{"127.0.0.1:8888": "listens", "127.0.0.1:80": "of this node", "127.9.9.9:80": "of this node", "127.9.9.9:8888": "listens", "0.0.0.0:80": "this machine", "[::]:80": "this machine"} {
-		if err := r.Judge(netip.MustParseAddrPort(at), nil, none, time.Now()); err == nil || !strings.Contains(err.Error(), reason) {
+	for at, reason := range map[string]string{
+		"127.0.0.1:8888": "listens",
+		"127.0.0.1:80":   "of this node",
+		"127.9.9.9:80":   "of this node",
+		"127.9.9.9:8888": "listens",
+		"0.0.0.0:80":     "this machine",
+		"[::]:80":        "this machine",
+	} {
+		if err := r.Judge(netip.MustParseAddrPort(at), nil, none, time.Now()); err == nil ||
+			!strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	now := time.Now()
 	first := r.ownAddresses(nil, now)
-	if r.ownAddresses(nil, now.Add(time.Second)) != first || r.ownAddresses(nil, now.Add(2*ownMaxAge)) == first || r.ownAddresses(&membership.Snapshot{}, now) == first {
+	if r.ownAddresses(nil, now.Add(time.Second)) != first ||
+		r.ownAddresses(nil, now.Add(2*ownMaxAge)) == first ||
+		r.ownAddresses(&membership.Snapshot{}, now) == first {
 		t.Error("the addresses are looked at too often, or not again")
 	}
 }
@@ -153,7 +173,12 @@ func TestDeniedAddressesAreLeftOut(t *testing.T) {
 	cfg := config.Default()
 	cfg.DenyNet = prefixesOf(t, "8.8.8.0/24")
 	r := rulesOf(&cfg, nil, false)
-	for in, want := range map[string]string{"8.8.8.8 1.1.1.1": "1.1.1.1", "169.254.0.1 1.1.1.1": "1.1.1.1", "8.8.8.8": "8.8.8.8", "1.1.1.1": "1.1.1.1"} {
+	for in, want := range map[string]string{
+		"8.8.8.8 1.1.1.1":     "1.1.1.1",
+		"169.254.0.1 1.1.1.1": "1.1.1.1",
+		"8.8.8.8":             "8.8.8.8",
+		"1.1.1.1":             "1.1.1.1",
+	} {
 		got := r.withoutDenied(parseAddrs(in))
 		if text := strings.Trim(fmt.Sprint(got), "[]"); text != want {
 			t.Errorf("%s: %s, want %s", in, text, want)
@@ -164,7 +189,9 @@ func TestDeniedAddressesAreLeftOut(t *testing.T) {
 // TestJudgeProxy: a proxy may be private, and never in --deny-net or a cloud's metadata service.
 func TestJudgeProxy(t *testing.T) {
 	t.Parallel()
-	r := New(Options{Deny: []netip.Prefix{netip.MustParsePrefix("127.0.0.5/32"), netip.MustParsePrefix("10.1.0.0/16")}})
+	r := New(Options{
+		Deny: []netip.Prefix{netip.MustParsePrefix("127.0.0.5/32"), netip.MustParsePrefix("10.1.0.0/16")},
+	})
 	for addr, may := range map[string]bool{
 		"127.0.0.1:3128": true, "10.0.0.1:3128": true, "192.0.2.1:80": true, "[::1]:1080": true,
 		"127.0.0.5:6379": false, "[::ffff:127.0.0.5]:6379": false, "10.1.2.3:80": false,

@@ -35,7 +35,8 @@ func LoadBotKeys(file string) ([]botauth.Key, error) {
 func readBotKeys(path string) ([]botauth.Key, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the bot key: %w; make one with: crawlnode keygen --bot %s", err, path)
+		return nil, fmt.Errorf("read the bot key: %w; make one with: crawlnode keygen --bot %s", err,
+			path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the bot key: %w", err)
@@ -49,14 +50,17 @@ func readBotKeys(path string) ([]botauth.Key, error) {
 		return nil, fmt.Errorf("read the bot key: %s is not a file", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("the bot key in %s can be read by all users (mode %04o): chmod 600 %s", path, mode, path)
+		return nil, fmt.Errorf("the bot key in %s can be read by all users (mode %04o): chmod 600 %s",
+			path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxBotFile+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the bot key: %w", err)
 	case len(text) > maxBotFile:
-		return nil, fmt.Errorf("%s is longer than %d bytes, so it is no key file: make one with: crawlnode keygen --bot FILE", path, maxBotFile)
+		return nil, fmt.Errorf(
+			"%s is longer than %d bytes, so it is no key file: make one with: crawlnode keygen --bot FILE",
+			path, maxBotFile)
 	}
 	keys, err := botauth.ParseKeys(bytes.TrimSpace(text))
 	if err != nil {
@@ -74,9 +78,11 @@ func NewBotKeyFile(path string) (id string, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return "", datadir.Usage(fmt.Errorf("%s is there already and stays as it is: give another FILE, or say --keep if it is the bot key of this crawl", path))
+		return "", datadir.Usage(fmt.Errorf("%s is there already and stays as it is: "+
+			"give another FILE, or say --keep if it is the bot key of this crawl", path))
 	case errors.Is(err, fs.ErrNotExist):
-		return "", datadir.Usage(fmt.Errorf("store the bot key: %w: make its folder first, or give another FILE", err))
+		return "", datadir.Usage(
+			fmt.Errorf("store the bot key: %w: make its folder first, or give another FILE", err))
 	case err != nil:
 		return "", datadir.Failed("store the bot key", err)
 	}

@@ -23,10 +23,12 @@ func TestBotKeyFile(t *testing.T) {
 	if err != nil || len(keys) != 1 || keys[0].ID() != id {
 		t.Fatalf("%v, %v, want the key %s", keys, err, id)
 	}
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil ||
+		runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v, want mode 0600", info.Mode(), err)
 	}
-	if _, err := NewBotKeyFile(path); !errors.Is(err, datadir.ErrUsage) || !strings.Contains(err.Error(), "there already") {
+	if _, err := NewBotKeyFile(path); !errors.Is(err, datadir.ErrUsage) ||
+		!strings.Contains(err.Error(), "there already") {
 		t.Errorf("made again: %v", err)
 	}
 	if again, err := LoadBotKeys(path); err != nil || again[0].ID() != id {
@@ -59,11 +61,13 @@ func TestBotKeyFileErrors(t *testing.T) {
 		{file("long", key+strings.Repeat("#\n", maxBotFile), 0o600), "longer"},
 	} {
 		_, err := LoadBotKeys(tc.path)
-		if !errors.Is(err, datadir.ErrUsage) || !strings.Contains(err.Error(), tc.bad) || !strings.HasPrefix(err.Error(), "--bot-key: ") {
+		if !errors.Is(err, datadir.ErrUsage) || !strings.Contains(err.Error(), tc.bad) ||
+			!strings.HasPrefix(err.Error(), "--bot-key: ") {
 			t.Errorf("%s: %v, want a mistake with %q", tc.path, err, tc.bad)
 		}
 	}
-	if _, err := NewBotKeyFile(filepath.Join(dir, "none", "bot.pem")); !errors.Is(err, datadir.ErrUsage) {
+	if _, err := NewBotKeyFile(filepath.Join(dir, "none", "bot.pem")); !errors.Is(err,
+		datadir.ErrUsage) {
 		t.Errorf("in no folder: %v", err)
 	}
 }

@@ -57,7 +57,11 @@ func LoadToken(file string) (Access, error) {
 }
 
 // NewToken makes a token of a role with the key in a file. It keeps nothing.
-func NewToken(keyFile string, role crawl.Role, life time.Duration) (token clusterkey.Token, text string, err error) {
+func NewToken(
+	keyFile string,
+	role crawl.Role,
+	life time.Duration,
+) (token clusterkey.Token, text string, err error) {
 	k, err := clusterkey.Load(keyFile)
 	if err == nil {
 		token, text, err = k.NewToken(role.String(), life, time.Now())
@@ -99,7 +103,8 @@ func NewKeyFile(path string) (fingerprint string, err error) {
 	}
 	switch err := k.Save(path); {
 	case errors.Is(err, fs.ErrExist):
-		return "", datadir.Usage(fmt.Errorf("%s is there already and stays as it is: give another FILE, or say --keep if it is the key of this cluster", path))
+		return "", datadir.Usage(fmt.Errorf("%s is there already and stays as it is: "+
+			"give another FILE, or say --keep if it is the key of this cluster", path))
 	case errors.Is(err, fs.ErrNotExist):
 		return "", datadir.Usage(fmt.Errorf("%w: make its folder first, or give another FILE", err))
 	case err != nil:

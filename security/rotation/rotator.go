@@ -27,28 +27,32 @@ const (
 	patience = 2 * time.Second
 )
 
-// Options are what the package needs of the rest of the node. All are set. The functions are
-// not called before Run.
-type Options struct {
-	Dir    *datadir.Dir
-	Logger *slog.Logger
+// Cluster is what the package asks of the rest of the node. None of it is called before Run.
+type Cluster interface {
 	// Self is this node as the view lists it.
-	Self func() membership.Member
+	Self() membership.Member
 	// View is the installed view; nil before there is one.
-	View func() *membership.View
+	View() *membership.View
 	// Joiners are nodes that no view lists yet.
-	Joiners func() []membership.Member
+	Joiners() []membership.Member
 	// Ask sends the rotation to a node, whose Receive answers.
-	Ask func(ctx context.Context, to membership.Member, s State) (Confirmation, error)
+	Ask(ctx context.Context, to membership.Member, s State) (Confirmation, error)
 	// Ready is nil once this node has joined; before that it is the error that callers of Rotate get.
-	Ready func() error
+	Ready() error
 	// SetGossip has gossip use one key, and accept others beside it.
-	SetGossip func(use []byte, also ...[]byte) error
+	SetGossip(use []byte, also ...[]byte) error
 	// Renew replaces connections to other nodes that were made with another key than the one
 	// in use, and returns how many are left.
-	Renew func() (left int)
+	Renew() (left int)
 	// Recheck closes connections of other nodes whose key is not accepted any more.
-	Recheck func()
+	Recheck()
+}
+
+// Options are the package's dependencies. All are set.
+type Options struct {
+	Dir     *datadir.Dir
+	Cluster Cluster
+	Logger  *slog.Logger
 }
 
 // Rotator carries out rotations of the cluster's key. Every node that knows of one asks all
@@ -84,7 +88,8 @@ func Open(o Options, file *clusterkey.Key) (*Rotator, error) {
 	}
 	kept, stale := was.resumed(*file)
 	if kept.Phase == None {
-		o.Logger.Warn("the key file has neither key of the last rotation: the file's is used", "fingerprint", file.Fingerprint())
+		o.Logger.Warn("the key file has neither key of the last rotation: the file's is used",
+			"fingerprint", file.Fingerprint())
 		return r, nil
 	}
 	use, also, err := kept.keys()
@@ -92,7 +97,9 @@ func Open(o Options, file *clusterkey.Key) (*Rotator, error) {
 		return nil, datadir.Failed("read "+r.path(), err)
 	}
 	if stale {
-		o.Logger.Warn("the cluster has a newer key, which this node has stored: replace its --cluster-key-file", "old", file.Fingerprint(), "new", use.Fingerprint())
+		o.Logger.Warn(
+			"the cluster has a newer key, which this node has stored: replace its --cluster-key-file",
+			"old", file.Fingerprint(), "new", use.Fingerprint())
 	}
 	r.now = kept
 	r.ring.Set(use, also...)
@@ -114,7 +121,7 @@ func (r *Rotator) wake() {
 // confirmationLocked is this node's answer about its rotation. It confirms that the new key is
 // used when no connection is left that was made with the old one.
 func (r *Rotator) confirmationLocked() Confirmation {
-	return Confirmation{r.now, r.now.Phase != Used || r.o.Renew() == 0}
+	return Confirmation{r.now, r.now.Phase != Used || r.o.Cluster.Renew() == 0}
 }
 
 // Receive takes over what another member sends, when that is newer, and answers. The cluster
@@ -156,18 +163,19 @@ func (r *Rotator) enterLocked(next State) error {
 	for i, k := range also {
 		alsoGossip[i] = k.GossipKey()
 	}
-	if err := r.o.SetGossip(use.GossipKey(), alsoGossip...); err != nil {
+	if err := r.o.Cluster.SetGossip(use.GossipKey(), alsoGossip...); err != nil {
 		return err
 	}
 	r.ring.Set(use, also...)
 	switch next.Phase {
 	case Used:
-		r.o.Renew()
+		r.o.Cluster.Renew()
 	case Alone:
-		r.o.Recheck()
+		r.o.Cluster.Recheck()
 	}
 	r.now, r.waiting = next, nil
-	r.o.Logger.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old", next.OldPin, "in_use", use.Fingerprint())
+	r.o.Logger.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old",
+		next.OldPin, "in_use", use.Fingerprint())
 	r.wake()
 	return nil
 }
@@ -199,9 +207,9 @@ func (r *Rotator) round(ctx context.Context) error {
 	r.mu.Lock()
 	asked := r.now
 	r.mu.Unlock()
-	self, view := r.o.Self(), r.o.View()
+	self, view := r.o.Cluster.Self(), r.o.Cluster.View()
 	others := view.Others(self.ID)
-	told := r.ask(ctx, asked, append(r.o.Joiners(), others...))
+	told := r.ask(ctx, asked, append(r.o.Cluster.Joiners(), others...))
 	ids := make([]crawl.NodeID, len(others))
 	names := maps.Clone(asked.Awaited)
 	if names == nil {
@@ -217,7 +225,8 @@ func (r *Rotator) round(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.now.is(asked) || view == nil || !view.Lists(self.ID, self.Boot) || r.o.View().Number != view.Number {
+	if !r.now.is(asked) || view == nil || !view.Lists(self.ID, self.Boot) ||
+		r.o.Cluster.View().Number != view.Number {
 		return nil // asked again
 	}
 	own := r.confirmationLocked()
@@ -231,11 +240,16 @@ func (r *Rotator) round(ctx context.Context) error {
 }
 
 // ask sends the rotation to nodes and returns the answers of those that answer.
-func (r *Rotator) ask(ctx context.Context, asked State, members []membership.Member) map[crawl.NodeID]Confirmation {
+func (r *Rotator) ask(
+	ctx context.Context,
+	asked State,
+	members []membership.Member,
+) map[crawl.NodeID]Confirmation {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	told := map[crawl.NodeID]Confirmation{}
-	for _, a := range fanout.Ask(members, func(m membership.Member) (Confirmation, error) { return r.o.Ask(ctx, m, asked) }) {
+	for _, a := range fanout.Ask(members,
+		func(m membership.Member) (Confirmation, error) { return r.o.Cluster.Ask(ctx, m, asked) }) {
 		if a.Err == nil { // else it is waited for
 			told[a.Node.ID] = a.Value
 		}
@@ -247,16 +261,20 @@ func (r *Rotator) ask(ctx context.Context, asked State, members []membership.Mem
 // caller must show the key itself: with a token alone nobody may lock the key's owners out.
 func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport, error) {
 	if r.ring == nil {
-		return crawl.RotationReport{}, fmt.Errorf("%w: this cluster has no key; to give it one, stop all nodes and start them with --cluster-key-file", crawl.ErrRefused)
+		return crawl.RotationReport{}, fmt.Errorf("%w: this cluster has no key; to give it one, "+
+			"stop all nodes and start them with --cluster-key-file", crawl.ErrRefused)
 	}
 	if asker := crawl.CallerOf(ctx); asker.ID != crawl.KeyCaller {
-		return crawl.RotationReport{}, fmt.Errorf("%w: a token replaces no key: ask with --cluster-key-file", crawl.ErrForbidden)
+		return crawl.RotationReport{}, fmt.Errorf(
+			"%w: a token replaces no key: ask with --cluster-key-file", crawl.ErrForbidden)
 	}
 	key, err := clusterkey.Parse(text)
 	if err != nil {
-		return crawl.RotationReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "key", Detail: err.Error()}}}
+		return crawl.RotationReport{}, &crawl.FieldErrors{
+			Fields: []crawl.FieldError{{Field: "key", Detail: err.Error()}},
+		}
 	}
-	if err := r.o.Ready(); err != nil {
+	if err := r.o.Cluster.Ready(); err != nil {
 		return crawl.RotationReport{}, err
 	}
 	r.mu.Lock()
@@ -265,17 +283,24 @@ func (r *Rotator) Rotate(ctx context.Context, text string) (crawl.RotationReport
 	switch {
 	case r.now.New == key.Text():
 	case r.now.pending():
-		return crawl.RotationReport{}, fmt.Errorf("%w: the key is being replaced already, the one in use is %s: wait until that is over", crawl.ErrRefused, use.Fingerprint())
+		return crawl.RotationReport{}, fmt.Errorf(
+			"%w: the key is being replaced already, the one in use is %s: wait until that is over",
+			crawl.ErrRefused, use.Fingerprint())
 	case use.Text() == key.Text():
 		return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: Alone.String()}, nil
 	default:
 		members := map[crawl.NodeID]string{}
-		for _, m := range r.o.View().Others(r.o.Self().ID) {
+		for _, m := range r.o.Cluster.View().Others(r.o.Cluster.Self().ID) {
 			members[m.ID] = m.Name
 		}
-		if err := r.enterLocked(Begin(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err != nil {
+		if err := r.enterLocked(Begin(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err !=
+			nil {
 			return crawl.RotationReport{}, err
 		}
 	}
-	return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: r.now.Phase.String(), Waiting: r.waiting}, nil
+	return crawl.RotationReport{
+		Fingerprint: key.Fingerprint(),
+		Step:        r.now.Phase.String(),
+		Waiting:     r.waiting,
+	}, nil
 }

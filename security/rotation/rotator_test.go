@@ -37,7 +37,8 @@ func newCluster(t *testing.T, key clusterkey.Key, ids ...crawl.NodeID) *testClus
 	t.Helper()
 	c := &testCluster{view: &membership.View{Number: 1}, nodes: map[crawl.NodeID]*testNode{}}
 	for _, id := range ids {
-		c.view.Members = append(c.view.Members, membership.Member{ID: id, Name: "n-" + string(id), Boot: 1})
+		c.view.Members = append(c.view.Members,
+			membership.Member{ID: id, Name: "n-" + string(id), Boot: 1})
 		dir, err := datadir.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -54,25 +55,39 @@ func (c *testCluster) start(t *testing.T, id crawl.NodeID, file clusterkey.Key) 
 	t.Helper()
 	n := c.nodes[id]
 	r, err := Open(Options{
-		Dir: n.dir, Logger: slog.New(slog.DiscardHandler),
-		Self:    func() membership.Member { m, _ := c.view.Member(id); return m },
-		View:    func() *membership.View { return c.view },
-		Joiners: func() []membership.Member { return nil },
-		Ask: func(_ context.Context, to membership.Member, s State) (Confirmation, error) {
-			if c.isSilent(id) || c.isSilent(to.ID) {
-				return Confirmation{}, errors.New("no answer")
-			}
-			return c.nodes[to.ID].Receive(s)
-		},
-		Ready:     func() error { return nil },
-		SetGossip: func(use []byte, _ ...[]byte) error { n.gossip = string(use); return nil },
-		Renew:     func() int { return 0 },
-		Recheck:   func() { n.rechecked = true },
+		Dir:     n.dir,
+		Cluster: seenBy{c, id},
+		Logger:  slog.New(slog.DiscardHandler),
 	}, &file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.Rotator = r
+}
+
+// seenBy is the cluster as the Rotator of one node has it.
+type seenBy struct {
+	*testCluster
+	id crawl.NodeID
+}
+
+func (s seenBy) Self() membership.Member      { m, _ := s.view.Member(s.id); return m }
+func (s seenBy) View() *membership.View       { return s.view }
+func (s seenBy) Joiners() []membership.Member { return nil }
+func (s seenBy) Ready() error                 { return nil }
+func (s seenBy) Renew() int                   { return 0 }
+func (s seenBy) Recheck()                     { s.nodes[s.id].rechecked = true }
+
+func (s seenBy) SetGossip(use []byte, _ ...[]byte) error {
+	s.nodes[s.id].gossip = string(use)
+	return nil
+}
+
+func (s seenBy) Ask(_ context.Context, to membership.Member, sent State) (Confirmation, error) {
+	if s.isSilent(s.id) || s.isSilent(to.ID) {
+		return Confirmation{}, errors.New("no answer")
+	}
+	return s.nodes[to.ID].Receive(sent)
 }
 
 func (c *testCluster) isSilent(id crawl.NodeID) bool {
@@ -105,8 +120,8 @@ func (c *testCluster) run(t *testing.T) (stop func()) {
 	}
 }
 
-// TestRotatorWaitsForEveryMember: the new key is used by all once every member has confirmed it, and a node that
-// starts with the old key file keeps the new key.
+// TestRotatorWaitsForEveryMember: the new key is used by all once every member has confirmed it,
+// and a node that starts with the old key file keeps the new key.
 func TestRotatorWaitsForEveryMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +136,8 @@ func TestRotatorWaitsForEveryMember(t *testing.T) {
 		}
 		time.Sleep(10 * pace)
 		synctest.Wait()
-		if r, err := c.nodes["a"].Rotate(ctx, after.Text()); err != nil || r.Step != "known" || len(r.Waiting) != 1 || r.Waiting[0] != "n-c" {
+		if r, err := c.nodes["a"].Rotate(ctx, after.Text()); err != nil || r.Step != "known" ||
+			len(r.Waiting) != 1 || r.Waiting[0] != "n-c" {
 			t.Errorf("while c is silent: %+v, %v", r, err)
 		}
 		if n := c.nodes["b"]; n.Ring().Keys()[0].Text() != before.Text() || len(n.Ring().Keys()) != 2 {
@@ -131,7 +147,8 @@ func TestRotatorWaitsForEveryMember(t *testing.T) {
 		time.Sleep(10 * pace)
 		synctest.Wait()
 		for id, n := range c.nodes {
-			if keys := n.Ring().Keys(); len(keys) != 1 || keys[0].Text() != after.Text() || n.gossip != string(after.GossipKey()) || !n.rechecked {
+			if keys := n.Ring().Keys(); len(keys) != 1 || keys[0].Text() != after.Text() ||
+				n.gossip != string(after.GossipKey()) || !n.rechecked {
 				t.Errorf("%s has %d keys, rechecked %v", id, len(keys), n.rechecked)
 			}
 		}
@@ -153,7 +170,8 @@ func TestRotatorWithoutKey(t *testing.T) {
 	if err != nil || r.Ring() != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Rotate(t.Context(), clusterkeytest.New(t).Text()); !errors.Is(err, crawl.ErrRefused) {
+	if _, err := r.Rotate(t.Context(), clusterkeytest.New(t).Text()); !errors.Is(err,
+		crawl.ErrRefused) {
 		t.Errorf("%v", err)
 	}
 }

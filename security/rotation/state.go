@@ -62,8 +62,20 @@ func (r State) newerThan(o State) bool {
 func (r State) pending() bool { return r.Phase == Known || r.Phase == Used }
 
 // Begin is a rotation from one key to another, among these members.
-func Begin(last State, old, next clusterkey.Key, members map[crawl.NodeID]string, millis uint64) State {
-	return State{Number: max(last.Number+1, millis), Phase: Known, Old: old.Text(), New: next.Text(), OldPin: old.Fingerprint(), Awaited: members}
+func Begin(
+	last State,
+	old, next clusterkey.Key,
+	members map[crawl.NodeID]string,
+	millis uint64,
+) State {
+	return State{
+		Number:  max(last.Number+1, millis),
+		Phase:   Known,
+		Old:     old.Text(),
+		New:     next.Text(),
+		OldPin:  old.Fingerprint(),
+		Awaited: members,
+	}
 }
 
 // merged is the step that a node enters when it receives a newer one. It never takes the last step
@@ -95,7 +107,12 @@ func (c Confirmation) confirms(r State) bool {
 // advance returns the next step, once this node (own) and all members have confirmed
 // step r; before the new key is used all awaited nodes must have confirmed as well. Else it
 // returns r, and the nodes that it waits for. A forgotten node need not confirm.
-func (r State) advance(own bool, members []crawl.NodeID, forgotten func(crawl.NodeID) bool, told map[crawl.NodeID]Confirmation) (next State, waiting []crawl.NodeID) {
+func (r State) advance(
+	own bool,
+	members []crawl.NodeID,
+	forgotten func(crawl.NodeID) bool,
+	told map[crawl.NodeID]Confirmation,
+) (next State, waiting []crawl.NodeID) {
 	if !r.pending() {
 		return r, nil
 	}

@@ -97,7 +97,8 @@ func (p *paper) do(line string) {
 		}
 		told := map[crawl.NodeID]Confirmation{id: {n.now, !n.rest}}
 		maps.Copy(told, n.told)
-		next, _ := n.now.advance(!n.rest, others, func(id crawl.NodeID) bool { return p.nodes[id].gone }, told)
+		next, _ := n.now.advance(!n.rest, others, func(id crawl.NodeID) bool { return p.nodes[id].gone },
+			told)
 		n.enter(next)
 	case "goes":
 		n.out = true
@@ -170,24 +171,39 @@ func TestRotationScripts(t *testing.T) {
 			b is used(n); b > a; c > b; c is used(n); c > a; c steps; b > c; b steps; c is alone(n); b is alone(n)`,
 		"one is away":    `a begins n; a > b; a steps; b > a; b steps; a is known(n); b is known(n); b > c; b steps; b is used(n); b > a; b steps; b is used(n); b > c; b steps; b is alone(n)`,
 		"who began dies": `a begins n; a > b; a dies; b > c; b > a; b steps; b is used(n); b > c; c > b; c > a; c steps; c is alone(n)`,
-		"one restarts with the old file": `a begins n; a > b; a > c; b restarts o fresh; b is known(n); a steps; a > b; b restarts o fresh; b is used(n); a > c; a steps; a is alone(n);
+		"one restarts with the " +
+			"old file": `a begins n; a > b; a > c; b restarts o fresh; b is known(n); a steps; a > b; b restarts o fresh; b is used(n); a > c; a steps; a is alone(n);
 			b > a; b is used(n); b > c; b > a; b steps; b is alone(n); b restarts o stale; b is alone(n)`,
-		"one restarts with the new file":                  `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; b > a; b restarts n fresh; b is used(n); b > a; b > c; b steps; b is alone(n)`,
-		"a step takes its time":                           `a begins n; a > b; a > c; a steps; a is used(n); c rests; a > b; a > c; a steps; a is used(n); a rests; c rested; a > c; a steps; a is used(n); a rested; a steps; a is alone(n)`,
-		"one joins between":                               `a begins n; a > b; a > c; d joins; d returns; a steps; a is known(n); a > d; a steps; a is used(n); a > b; a > c; a steps; a is used(n); a > d; a steps; a is alone(n)`,
-		"two begin at once":                               `a begins n 5; b begins m 7; a > c; a > b; a is known(m); a > c; a > b; a steps; a is used(m)`,
-		"two begin in one moment":                         `a begins n 5; b begins m 5; a > c; c > b; b > a; a > b; a > c; b > c; c > a; c > b; c steps; b > a; b > c; b steps; a > b; a > c`,
-		"an old word comes late":                          `a begins n; a > b; a > c; a steps; c > b; c > a; c is used(n); b > c; b is used(n); a > b; a > c; a steps; a > b; b is used(n); a is alone(n); c > b; c > a; c steps; c is alone(n); b > c; b > a; b steps; b is alone(n)`,
-		"a second rotation after the first":               `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; a > b; a > c; c > a; c > b; c steps; c is alone(n); c restarts n fresh; c is alone(n); b > a; b > c; b steps; a begins m 9; a is known(m); a > b; b is known(m)`,
-		"one is killed before it hears, and comes back":   `a begins n; a > b; c goes; a steps; b > a; b steps; a is known(n); b is known(n); c restarts o fresh; c is none; c returns; a > c; a > b; a steps; a is used(n)`,
-		"one is killed before it hears, and is forgotten": `a begins n; a > b; c goes; a steps; a is known(n); c forgotten; a steps; a is used(n); a > b; a steps; a is alone(n)`,
-		"one is cut off and comes back at the end":        `a begins n; a > b; a > c; c goes; a steps; a > b; a steps; a is alone(n); b > a; b steps; b is alone(n); c is known(n); c > a; c is used(n); c returns; c > a; c > b; c steps; c is alone(n)`,
-		"one that only another knows of":                  `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; a is alone(n); d joins; b > a; b is used(n); b > d; d is used(n); d returns; b steps; b is used(n); b > c; b steps; b is alone(n)`,
-		"nobody steps on half of the answers":             `a begins n; a > b; a steps; a is known(n); b > a; b steps; b is known(n); c is none`,
+		"one restarts with the " +
+			"new file": `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; b > a; b restarts n fresh; b is used(n); b > a; b > c; b steps; b is alone(n)`,
+		"a step takes " +
+			"its time": `a begins n; a > b; a > c; a steps; a is used(n); c rests; a > b; a > c; a steps; a is used(n); a rests; c rested; a > c; a steps; a is used(n); a rested; a steps; a is alone(n)`,
+		"one joins between": `a begins n; a > b; a > c; d joins; d returns; a steps; a is known(n); a > d; a steps; a is used(n); a > b; a > c; a steps; a is used(n); a > d; a steps; a is alone(n)`,
+		"two begin at once": `a begins n 5; b begins m 7; a > c; a > b; a is known(m); a > c; a > b; a steps; a is used(m)`,
+		"two begin in " +
+			"one moment": `a begins n 5; b begins m 5; a > c; c > b; b > a; a > b; a > c; b > c; c > a; c > b; c steps; b > a; b > c; b steps; a > b; a > c`,
+		"an old word " +
+			"comes late": `a begins n; a > b; a > c; a steps; c > b; c > a; c is used(n); b > c; b is used(n); a > b; a > c; a steps; a > b; b is used(n); a is alone(n); c > b; c > a; c steps; c is alone(n); b > c; b > a; b steps; b is alone(n)`,
+		"a second rotation after " +
+			"the first": `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; a > b; a > c; c > a; c > b; c steps; c is alone(n); c restarts n fresh; c is alone(n); b > a; b > c; b steps; a begins m 9; a is known(m); a > b; b is known(m)`,
+		"one is killed before it hears, " +
+			"and comes back": `a begins n; a > b; c goes; a steps; b > a; b steps; a is known(n); b is known(n); c restarts o fresh; c is none; c returns; a > c; a > b; a steps; a is used(n)`,
+		"one is killed before it hears, " +
+			"and is forgotten": `a begins n; a > b; c goes; a steps; a is known(n); c forgotten; a steps; a is used(n); a > b; a steps; a is alone(n)`,
+		"one is cut off and comes back " +
+			"at the end": `a begins n; a > b; a > c; c goes; a steps; a > b; a steps; a is alone(n); b > a; b steps; b is alone(n); c is known(n); c > a; c is used(n); c returns; c > a; c > b; c steps; c is alone(n)`,
+		"one that only another " +
+			"knows of": `a begins n; a > b; a > c; a steps; a > b; a > c; a steps; a is alone(n); d joins; b > a; b is used(n); b > d; d is used(n); d returns; b steps; b is used(n); b > c; b steps; b is alone(n)`,
+		"nobody steps on half of " +
+			"the answers": `a begins n; a > b; a steps; a is known(n); b > a; b steps; b is known(n); c is none`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &paper{t: t, keys: map[string]clusterkey.Key{"o": clusterkeytest.New(t), "n": clusterkeytest.New(t), "m": clusterkeytest.New(t)}, nodes: map[crawl.NodeID]*paperNode{"a": {}, "b": {}, "c": {}}}
+			p := &paper{t: t, keys: map[string]clusterkey.Key{
+				"o": clusterkeytest.New(t),
+				"n": clusterkeytest.New(t),
+				"m": clusterkeytest.New(t),
+			}, nodes: map[crawl.NodeID]*paperNode{"a": {}, "b": {}, "c": {}}}
 			for line := range strings.SplitSeq(script, ";") {
 				p.do(strings.TrimSpace(line))
 			}

@@ -55,7 +55,8 @@ func (s *Set) CookieFile(name string) (*CookieFile, error) {
 	s.mu.Lock()
 	of := s.files[name]
 	if of == nil {
-		of = &cookieFileOf{sync.OnceValues(func() (*CookieFile, error) { return s.readCookies(name, path) })}
+		of = &cookieFileOf{sync.OnceValues(
+			func() (*CookieFile, error) { return s.readCookies(name, path) })}
 		s.files[name] = of
 	}
 	s.mu.Unlock()

@@ -18,8 +18,8 @@ const (
 	maxLines = 10_000
 )
 
-// readPrivate reads a file that its owner alone may read. Its errors do not name the file; remedy is
-// how the message names it in the command that mends it.
+// readPrivate reads a file that its owner alone may read. Its errors do not name the file; remedy
+// is how the message names it in the command that mends it.
 func readPrivate(path, remedy string) ([]byte, error) {
 	// Without O_NONBLOCK, opening a FIFO waits for its writer.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -36,7 +36,8 @@ func readPrivate(path, remedy string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}
-	if mode := info.Mode().Perm(); tooOpen(mode, ownerOf(info), os.Geteuid()) && runtime.GOOS != "windows" {
+	if mode := info.Mode().Perm(); tooOpen(mode, ownerOf(info), os.Geteuid()) &&
+		runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("others than its owner may use it (mode %04o): chmod 600 %s", mode, remedy)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
@@ -49,9 +50,9 @@ func readPrivate(path, remedy string) ([]byte, error) {
 	return text, nil
 }
 
-// tooOpen reports whether a file of that owner may be used by more than the user self. Where the file
-// is somebody else's, the group may read it: a volume of Kubernetes has the secrets as files of root
-// that only the pod's group can read.
+// tooOpen reports whether a file of that owner may be used by more than the user self. Where the
+// file is somebody else's, the group may read it: a volume of Kubernetes has the secrets as files
+// of root that only the pod's group can read.
 func tooOpen(mode fs.FileMode, owner, self int) bool {
 	if owner != self {
 		return mode&0o037 != 0

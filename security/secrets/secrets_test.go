@@ -29,16 +29,19 @@ func write(t testing.TB, name, text string) string {
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	set, err := Load(write(t, "secrets", "\ufeff# of this node\n\nexample=user:pass=word# \r\n  \nA.b-c_9= \tblanks stay\t \n"+
-		"utf8=caf\u00e9\nlatin1=caf\xe9\nlast="+strings.Repeat("v", maxValue)))
+	set, err := Load(write(t, "secrets",
+		"\ufeff# of this node\n\nexample=user:pass=word# \r\n  \nA.b-c_9= \tblanks stay\t \n"+
+			"utf8=caf\u00e9\nlatin1=caf\xe9\nlast="+strings.Repeat("v", maxValue)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"A.b-c_9", "example", "last", "latin1", "utf8"}; !slices.Equal(set.Names(), want) {
+	if want := []string{"A.b-c_9", "example", "last", "latin1",
+		"utf8"}; !slices.Equal(set.Names(), want) {
 		t.Errorf("names %q, want %q", set.Names(), want)
 	}
 	for name, want := range map[string]string{
-		"example": "user:pass=word# ", "A.b-c_9": " \tblanks stay\t ", "utf8": "caf\u00e9", "latin1": "caf\xe9",
+		"example": "user:pass=word# ", "A.b-c_9": " \tblanks stay\t ", "utf8": "caf\u00e9",
+		"latin1": "caf\xe9",
 	} {
 		if v, ok := set.Lookup(name); !ok || v.Reveal() != want {
 			t.Errorf("%s: %q, %v; want %q", name, v.Reveal(), ok, want)
@@ -65,10 +68,12 @@ func TestMistakes(t *testing.T) {
 		"a name with blanks": {"hunter2 =x", "line 1: the name before ="},
 		"an odd name":        {"a=1\r\n\r\nhunter2:x=y", "line 3: the name before ="},
 		"an empty name":      {"=hunter2", "line 1: the name before ="},
-		"a long name":        {"hunter2" + strings.Repeat("x", maxName) + "=y", "line 1: the name before ="},
-		"not ASCII":          {"\u00e9=hunter2", "line 1: the name before ="},
-		"no value":           {"hunter2=\n", "line 1: has no value"},
-		"a long value":       {"a=" + strings.Repeat("hunter2", maxValue/7+1), "line 1: the value is longer than 8192 bytes"},
+		"a long name": {"hunter2" + strings.Repeat("x", maxName) + "=y",
+			"line 1: the name before ="},
+		"not ASCII": {"\u00e9=hunter2", "line 1: the name before ="},
+		"no value":  {"hunter2=\n", "line 1: has no value"},
+		"a long value": {"a=" + strings.Repeat("hunter2", maxValue/7+1),
+			"line 1: the value is longer than 8192 bytes"},
 		"twice":              {"a=hunter2\n#\na=hunter2", "line 3: has the name of line 1"},
 		"NUL":                {"a=hunter2\x00", "line 1: has a control character"},
 		"line ends of a Mac": {"a=hunter2\rb=2", "line 1: has a control character"},
@@ -78,7 +83,8 @@ func TestMistakes(t *testing.T) {
 	} {
 		path := write(t, "secrets", tc.text)
 		set, err := Load(path)
-		if err == nil || set != nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
+		if err == nil || set != nil || !strings.Contains(err.Error(), tc.want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error shows the line: %v", name, err)
@@ -89,7 +95,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestPrivate: what others may read, and what is no file, is refused with the remedy, without waiting.
+// TestPrivate: what others may read, and what is no file, is refused with the remedy, without
+// waiting.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -122,7 +129,8 @@ func TestPrivate(t *testing.T) {
 		at("loop"):           "too many levels of symbolic links",
 		at("none"):           "no such file or directory: make it",
 	} {
-		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
@@ -146,7 +154,8 @@ func TestNothingShowsAValue(t *testing.T) {
 		}
 	}
 	var logged bytes.Buffer
-	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&logged, nil), slog.NewJSONHandler(&logged, nil)))
+	log := slog.New(slog.NewMultiHandler(slog.NewTextHandler(&logged, nil),
+		slog.NewJSONHandler(&logged, nil)))
 	store, err := Open(file, log)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +169,8 @@ func TestNothingShowsAValue(t *testing.T) {
 	type hidden struct{ v Value }
 	for i, holder := range []any{
 		value, &value, exported{value}, &exported{value}, hidden{value}, &hidden{value}, []Value{value},
-		map[string]Value{"k": value}, map[Value]int{value: 1}, struct{ v map[string]hidden }{map[string]hidden{"k": {value}}},
+		map[string]Value{"k": value}, map[Value]int{value: 1},
+		struct{ v map[string]hidden }{map[string]hidden{"k": {value}}},
 		[]any{value}, fmt.Errorf("wrapped: %v", value),
 		cookies, []*CookieFile{cookies}, struct{ f *CookieFile }{cookies}, *cookies,
 		store, struct{ s *Store }{store}, store.current(), struct{ s *Set }{store.current()},
@@ -187,18 +197,22 @@ func TestNothingShowsAValue(t *testing.T) {
 		logged.Reset()
 		log.Info("it holds", "secret", holder, slog.Any("any", holder))
 		b.Write(logged.Bytes())
-		for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret), fmt.Sprintf("% x", secret)} {
+		for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret),
+			fmt.Sprintf("% x", secret)} {
 			if strings.Contains(b.String(), form) {
 				t.Errorf("holder %d (%T) shows it as %q", i, holder, form)
 			}
 		}
 	}
-	for _, got := range []string{fmt.Sprint(value), fmt.Sprintf("%q", value), fmt.Sprintf("%x", value), fmt.Sprintf("%d", value), fmt.Sprintf("%#v", value), value.String(), value.GoString(), value.LogValue().String()} {
+	for _, got := range []string{fmt.Sprint(value), fmt.Sprintf("%q", value), fmt.Sprintf("%x", value),
+		fmt.Sprintf("%d", value), fmt.Sprintf("%#v", value), value.String(), value.GoString(),
+		value.LogValue().String()} {
 		if got != Redacted {
 			t.Errorf("it prints as %q", got)
 		}
 	}
-	if text, err := json.Marshal(exported{value}); err != nil || !strings.Contains(string(text), "redacted") {
+	if text, err := json.Marshal(exported{value}); err != nil ||
+		!strings.Contains(string(text), "redacted") {
 		t.Errorf("as JSON: %s, %v", text, err)
 	}
 	if got := (Value{}).Reveal(); got != "" {

@@ -60,14 +60,16 @@ func parse(text []byte) (map[string]Value, error) {
 		case !ok:
 			return &lineError{number, "has no =: write NAME=VALUE"}
 		case !ValidName(name):
-			return &lineError{number, fmt.Sprintf("the name before = must be 1 to %d letters, digits, -, _ or .: "+
-				"write NAME=VALUE, without blanks around =", maxName)}
+			return &lineError{number,
+				fmt.Sprintf("the name before = must be 1 to %d letters, digits, -, _ or .: "+
+					"write NAME=VALUE, without blanks around =", maxName)}
 		case value == "":
 			return &lineError{number, "has no value: write NAME=VALUE"}
 		case len(value) > maxValue:
 			return &lineError{number, fmt.Sprintf("the value is longer than %d bytes", maxValue)}
 		case lineOf[name] > 0:
-			return &lineError{number, fmt.Sprintf("has the name of line %d: a name stands once", lineOf[name])}
+			return &lineError{number,
+				fmt.Sprintf("has the name of line %d: a name stands once", lineOf[name])}
 		}
 		values[name], lineOf[name] = NewValue(value), number
 		return nil

@@ -47,8 +47,8 @@ func (s *Store) Lookup(name string) (Value, bool) { return s.current().Lookup(na
 // Names returns the names of the secrets, sorted, for reports.
 func (s *Store) Names() []string { return s.current().Names() }
 
-// CookieFile returns the cookies of the file whose path is the secret of this name. The file is read
-// the first time and after Reload. The error is ErrMissing without such a secret.
+// CookieFile returns the cookies of the file whose path is the secret of this name. The file is
+// read the first time and after Reload. The error is ErrMissing without such a secret.
 func (s *Store) CookieFile(name string) (*CookieFile, error) { return s.current().CookieFile(name) }
 
 // Reload reads the file again, and the cookie files that were in use. What is wrong with a file is

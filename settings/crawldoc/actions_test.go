@@ -62,17 +62,21 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// TestPausedBeforeFirstSeed pauses a crawl that has no seed yet, in each order of what can come next.
+// TestPausedBeforeFirstSeed pauses a crawl that has no seed yet, in each order of what can come
+// next.
 func TestPausedBeforeFirstSeed(t *testing.T) {
 	t.Parallel()
 	const seeds = "seeds"
 	for _, c := range []struct{ steps, states []string }{
 		{[]string{crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 		{[]string{crawl.ActionPause, crawl.ActionResume, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlRunning}},
-		{[]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionPause, seeds}, []string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlPaused, crawl.CrawlPaused}},
-		{[]string{crawl.ActionPause, crawl.ActionPause, seeds, seeds, crawl.ActionResume}, []string{crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionPause, seeds},
+			[]string{crawl.CrawlPaused, crawl.CrawlIdle, crawl.CrawlPaused, crawl.CrawlPaused}},
+		{[]string{crawl.ActionPause, crawl.ActionPause, seeds, seeds, crawl.ActionResume}, []string{
+			crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 		{[]string{crawl.ActionPause, crawl.ActionStop, seeds}, []string{crawl.CrawlPaused, crawl.CrawlFinished, crawl.CrawlRunning}},
-		{[]string{seeds, crawl.ActionPause, seeds, crawl.ActionResume}, []string{crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
+		{[]string{seeds, crawl.ActionPause, seeds, crawl.ActionResume},
+			[]string{crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlPaused, crawl.CrawlRunning}},
 	} {
 		d := &Document{State: crawl.CrawlIdle}
 		for i, step := range c.steps {
@@ -92,7 +96,8 @@ func TestPausedBeforeFirstSeed(t *testing.T) {
 			if d.State != c.states[i] || err != nil {
 				t.Errorf("%v: after step %d %s, %v; want %s", c.steps, i, d.State, err, c.states[i])
 			}
-			if started := d.Started != nil; d.State == crawl.CrawlRunning && !started || d.State == crawl.CrawlIdle && started {
+			if started := d.Started != nil; d.State == crawl.CrawlRunning && !started ||
+				d.State == crawl.CrawlIdle && started {
 				t.Errorf("%v: after step %d %s, started %v", c.steps, i, d.State, started)
 			}
 		}

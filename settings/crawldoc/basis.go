@@ -11,12 +11,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// reading is the version of how pages are read. Raise it with a change of that which a program without a noted
-// commit shall apply to unchanged pages too.
+// reading is the version of how pages are read. Raise it with a change of that which a program
+// without a noted commit shall apply to unchanged pages too.
 const reading = 1
 
-// program is a hash of what this program was built from, as far as the build has noted it: another program may read
-// the same page in another way.
+// program is a hash of what this program was built from, as far as the build has noted it: another
+// program may read the same page in another way.
 var program = sync.OnceValue(func() uint64 {
 	built := fmt.Sprint(reading)
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -30,8 +30,9 @@ var program = sync.OnceValue(func() uint64 {
 	return xxh3.HashString(built)
 })
 
-// basisOf is pipeline.Rules.Basis: a hash of all settings, and of the program. Most settings do not matter for the reading of
-// pages; that each page is read once more after any change costs little, and to forget one would keep pages as they were.
+// basisOf is pipeline.Rules.Basis: a hash of all settings, and of the program. Most settings do not
+// matter for the reading of pages; that each page is read once more after any change costs little,
+// and to forget one would keep pages as they were.
 func basisOf(c *crawl.Settings) (uint64, error) {
 	b, err := json.Marshal(c)
 	if err != nil {

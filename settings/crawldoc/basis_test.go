@@ -8,8 +8,8 @@ import (
 	"crawlnode/local/datadir"
 )
 
-// TestBasisOfRules: every setting by which a page may be read in another way changes the basis; what is no setting does not, nor does
-// a restart.
+// TestBasisOfRules: every setting by which a page may be read in another way changes the basis;
+// what is no setting does not, nor does a restart.
 func TestBasisOfRules(t *testing.T) {
 	t.Parallel()
 	base, err := basisOf(&crawl.Settings{Scope: "host"})
@@ -60,7 +60,9 @@ func TestBasisOfRules(t *testing.T) {
 	}
 	rules := s.Current().Pipeline
 	basis, entries := rules.Basis, rules.Entries()
-	if _, err := s.Change(func(d *Document) *Document { return d.Enter(crawl.CrawlRunning, "", "a", time.Unix(1, 0)) }); err != nil {
+	if _, err := s.Change(func(d *Document) *Document {
+		return d.Enter(crawl.CrawlRunning, "", "a", time.Unix(1, 0))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Current().Pipeline; got.Basis != basis || got.Entries() != entries || basis == 0 {
@@ -74,9 +76,11 @@ func TestBasisOfRules(t *testing.T) {
 	defer dir.Close()
 	defer s.Close()
 	if got := s.Current().Pipeline; got.Basis != basis || got.Entries() != entries {
-		t.Errorf("after a restart: basis %x, %x; entries %x, %x", basis, got.Basis, entries, got.Entries())
+		t.Errorf("after a restart: basis %x, %x; entries %x, %x", basis, got.Basis, entries,
+			got.Entries())
 	}
-	if err := s.AddScope([]string{"host:b.test"}); err != nil || s.Current().Pipeline.Entries() == entries {
+	if err := s.AddScope([]string{"host:b.test"}); err != nil ||
+		s.Current().Pipeline.Entries() == entries {
 		t.Errorf("another entry changes nothing, or %v", err)
 	}
 }

@@ -11,17 +11,19 @@ import (
 
 // The document on disk has a checksum of all its bytes, computed with the checksum's own digits as
 // zeros. Without it a flipped byte could be read as another setting. A document that an earlier
-// version wrote, or that a person edited and from which that line was removed, has none and is read.
+// version wrote, or that a person edited and from which that line was removed, has none and is
+// read.
 
 const (
 	checksumKey = "checksum"
 	noChecksum  = "0000000000000000"
 )
 
-var errChecksum = errors.New("its checksum does not fit: a byte of it has changed since it was written")
+var errChecksum = errors.New(
+	"its checksum does not fit: a byte of it has changed since it was written")
 
-// digits finds the digits of the checksum in an encoded document; nil: there are none. The text of a
-// value cannot be mistaken for it, because quotes are escaped there.
+// digits finds the digits of the checksum in an encoded document; nil: there are none. The text of
+// a value cannot be mistaken for it, because quotes are escaped there.
 func digits(b []byte) []byte {
 	key := []byte(`"` + checksumKey + `": "`)
 	at := bytes.LastIndex(b, key)
@@ -53,15 +55,16 @@ func verify(b []byte, found string) error {
 	return nil
 }
 
-// nearlyChecksum refuses a document whose checksum is not read because a byte of its name has changed,
-// or because it is empty.
+// nearlyChecksum refuses a document whose checksum is not read because a byte of its name has
+// changed, or because it is empty.
 func nearlyChecksum(b []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(b, &fields); err != nil {
 		return err
 	}
 	for name := range fields {
-		if letters := []rune(name); len(letters) == len(checksumKey) && differingLetters(letters, []rune(checksumKey)) <= 1 {
+		if letters := []rune(name); len(letters) == len(checksumKey) &&
+			differingLetters(letters, []rune(checksumKey)) <= 1 {
 			return errChecksum
 		}
 	}

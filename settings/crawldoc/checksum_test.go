@@ -16,7 +16,13 @@ import (
 // TestFlippedBit flips every bit of a document on disk. None may be read as another document.
 func TestFlippedBit(t *testing.T) {
 	t.Parallel()
-	doc := &Document{Version: 7, By: "b", Settings: testSettings(), State: crawl.CrawlPaused, RanFor: time.Hour}
+	doc := &Document{
+		Version:  7,
+		By:       "b",
+		Settings: testSettings(),
+		State:    crawl.CrawlPaused,
+		RanFor:   time.Hour,
+	}
 	doc.Settings.Exclude = []string{`host:a.test`, `*"checksum": "0000000000000000"*`}
 	whole, err := encode(doc)
 	if err != nil {
@@ -50,7 +56,8 @@ func TestNoChecksum(t *testing.T) {
 		t.Fatal(err)
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(whole, &fields); err != nil || len(fields["checksum"]) != len(noChecksum)+2 {
+	if err := json.Unmarshal(whole, &fields); err != nil ||
+		len(fields["checksum"]) != len(noChecksum)+2 {
 		t.Fatalf("%v in %s", err, whole)
 	}
 	delete(fields, "checksum")
@@ -68,7 +75,8 @@ func TestNoChecksum(t *testing.T) {
 	}
 }
 
-// Who reads the settings from outside is told of a flipped byte, too, with the path; an archive alone has none.
+// Who reads the settings from outside is told of a flipped byte, too, with the path; an archive
+// alone has none.
 func TestReadSettings(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -82,7 +90,10 @@ func TestReadSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "crawl.json")
-	for text, bad := range map[string]bool{string(whole): false, strings.Replace(string(whole), `"www"`, `"wwv"`, 1): true} {
+	for text, bad := range map[string]bool{
+		string(whole): false,
+		strings.Replace(string(whole), `"www"`, `"wwv"`, 1): true,
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

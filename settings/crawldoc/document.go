@@ -73,7 +73,12 @@ func (d *Document) Enter(state, reason string, by crawl.NodeID, now time.Time) *
 
 // Report formats a document for people.
 func (d *Document) Report() crawl.CrawlReport {
-	r := crawl.CrawlReport{State: d.State, Version: d.Name(), Settings: config.Report(&d.Settings), Untold: []string{}}
+	r := crawl.CrawlReport{
+		State:    d.State,
+		Version:  d.Name(),
+		Settings: config.Report(&d.Settings),
+		Untold:   []string{},
+	}
 	if d.State == crawl.CrawlFinished {
 		r.FinishReason = &d.Reason
 	}
@@ -106,11 +111,12 @@ func sameScope(a, b *crawl.Settings) bool {
 			}
 		}
 	}
-	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude)
+	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) &&
+		slices.Equal(a.Exclude, b.Exclude)
 }
 
-// lifted reports whether s raises the limit that ended the crawl, or has known pages visited again when
-// it ended because nothing was left.
+// lifted reports whether s raises the limit that ended the crawl, or has known pages visited again
+// when it ended because nothing was left.
 func lifted(d *Document, s *crawl.Settings) bool {
 	switch d.Reason {
 	case crawl.FinishMaxPages:

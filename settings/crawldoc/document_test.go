@@ -21,7 +21,8 @@ func testSettings() crawl.Settings {
 
 func TestDocumentsAreOrderedTheSameWayEverywhere(t *testing.T) {
 	t.Parallel()
-	docs := []*Document{{Version: 0}, {Version: 1, By: "a"}, {Version: 1, By: "b"}, {Version: 2, By: "a"}}
+	docs := []*Document{{Version: 0}, {Version: 1, By: "a"}, {Version: 1, By: "b"},
+		{Version: 2, By: "a"}}
 	for i, a := range docs {
 		for j, b := range docs {
 			if a.NewerThan(b) != (i > j) {
@@ -41,11 +42,13 @@ func TestDocumentRunsAndRests(t *testing.T) {
 		t.Error("entering a state changed the document that it began from")
 	}
 	still := ran.Enter(crawl.CrawlRunning, "", "b", at(5))
-	if !still.Started.Equal(at(0)) || !still.RunSince.Equal(at(0)) || still.Version != 2 || still.By != "b" {
+	if !still.Started.Equal(at(0)) || !still.RunSince.Equal(at(0)) || still.Version != 2 ||
+		still.By != "b" {
 		t.Errorf("running again: %+v", still)
 	}
 	done := still.Enter(crawl.CrawlFinished, crawl.FinishExhausted, "a", at(10))
-	if done.RanFor != 10*time.Second || done.RunSince != nil || !done.Ended.Equal(at(10)) || done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
+	if done.RanFor != 10*time.Second || done.RunSince != nil || !done.Ended.Equal(at(10)) ||
+		done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
 		t.Errorf("finished: %+v", done)
 	}
 	again := done.Enter(crawl.CrawlRunning, "", "c", at(100))
@@ -103,7 +106,9 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 		t.Errorf("no change: %v, %v", doc, err)
 	}
 	now := time.Now()
-	if _, err := s.Change(func(d *Document) *Document { return d.Enter(crawl.CrawlRunning, "", "a", now) }); err != nil {
+	if _, err := s.Change(func(d *Document) *Document {
+		return d.Enter(crawl.CrawlRunning, "", "a", now)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	older := &Document{Version: 1, By: "A", Settings: testSettings(), State: crawl.CrawlFinished}
@@ -131,7 +136,8 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 
 	s, dir = openStore(t, path)
 	defer closeStore(t, s, dir)
-	if d := s.Current().Doc; d.Version != 7 || d.Settings.MaxDepth != 3 || d.State != crawl.CrawlFinished {
+	if d := s.Current().Doc; d.Version != 7 || d.Settings.MaxDepth != 3 ||
+		d.State != crawl.CrawlFinished {
 		t.Errorf("reloaded: %+v", d)
 	}
 	if s.Scope.Len() != 2 || !s.Seeds.Has("host:a.test") || !s.Seeds.Has("host:b.test") {
@@ -155,7 +161,8 @@ func TestOldScopeLogIsTakenOver(t *testing.T) {
 		s, dir := openStore(t, path)
 		whole := strings.Count(text[:cut], "\n")
 		for range 2 { // also after a restart
-			if s.Scope.Len() != int64(whole) || s.Seeds.Has("host:a.test") != (whole > 0) || s.Fresh != (whole == 0) || dir.Has("scope.log") {
+			if s.Scope.Len() != int64(whole) || s.Seeds.Has("host:a.test") != (whole > 0) ||
+				s.Fresh != (whole == 0) || dir.Has("scope.log") {
 				t.Fatalf("cut at %d: %d entries, fresh: %v", cut, s.Scope.Len(), s.Fresh)
 			}
 			closeStore(t, s, dir)
@@ -170,7 +177,8 @@ func TestScopeEntriesThatNoLogCanHold(t *testing.T) {
 	s, dir := openStore(t, t.TempDir())
 	defer closeStore(t, s, dir)
 	for _, e := range []string{"", "a\nb", "a\rb", "\n", strings.Repeat("x", 4097)} {
-		if err := s.AddScope([]string{"host:ok.test", e}); err == nil || errors.Is(err, datadir.ErrStorage) {
+		if err := s.AddScope([]string{"host:ok.test", e}); err == nil ||
+			errors.Is(err, datadir.ErrStorage) {
 			t.Errorf("%.20q: %v, want an error that is not the disk's", e, err)
 		}
 	}
@@ -194,7 +202,8 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: the error does not name the directory: %v", text, err)
-		} else if file := dir.Join("crawl.json"); !strings.Contains(err.Error(), "cp "+file+".spare "+file) {
+		} else if file := dir.Join("crawl.json"); !strings.Contains(err.Error(),
+			"cp "+file+".spare "+file) {
 			t.Errorf("%q: the error names no remedy: %v", text, err)
 		}
 		dir.Close()
@@ -203,12 +212,14 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 
 // FuzzDocument: any input is refused, or is a valid document that can be written and read again.
 func FuzzDocument(f *testing.F) {
-	whole, err := json.Marshal(&Document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
+	whole, err := json.Marshal(
+		&Document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
-	for _, s := range []string{``, `null`, `[]`, `{}`, `{"version":1}`, `{"version":18446744073709551615,"by":"\n","settings":{"scope":"host","include":["regex:("]}}`,
+	for _, s := range []string{``, `null`, `[]`, `{}`, `{"version":1}`,
+		`{"version":18446744073709551615,"by":"\n","settings":{"scope":"host","include":["regex:("]}}`,
 		`{"version":2,"settings":{"scope":"any","max_pages":-1,"delay":-5,"allow_net":["300.0.0.0/8"]},"run_since":"2026-01-01T00:00:00Z","ran_for":-9}`} {
 		f.Add([]byte(s))
 	}

@@ -25,8 +25,8 @@ func testTopic(t *testing.T, word string) *crawl.Topic {
 	return &crawl.Topic{Name: word + ".focus", Model: m.Encode()}
 }
 
-// The topic model is on disk and in the rules of the pipeline, is read again only when it changes, and ends with its
-// setting. A model that cannot be read is refused.
+// The topic model is on disk and in the rules of the pipeline, is read again only when it changes,
+// and ends with its setting. A model that cannot be read is refused.
 func TestTopicModel(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -57,13 +57,20 @@ func TestTopicModel(t *testing.T) {
 	if first == nil || first.Score("", []byte("sql topic")) < 0.5 {
 		t.Fatalf("the model is %v", first)
 	}
-	if err := change(func(c *crawl.Settings) { c.MaxPages = 7; c.Focus = testTopic(t, "sql") }); err != nil || s.Current().Pipeline.Focus != first {
+	if err := change(func(c *crawl.Settings) {
+		c.MaxPages = 7
+		c.Focus = testTopic(t, "sql")
+	}); err != nil ||
+		s.Current().Pipeline.Focus != first {
 		t.Errorf("the same model was read again, or %v", err)
 	}
-	if err := change(func(c *crawl.Settings) { c.Focus = plots }); err != nil || s.Current().Pipeline.Focus == first {
+	if err := change(func(c *crawl.Settings) { c.Focus = plots }); err != nil ||
+		s.Current().Pipeline.Focus == first {
 		t.Errorf("another model has no effect, or %v", err)
 	}
-	if err := change(func(c *crawl.Settings) { c.Focus = &crawl.Topic{Name: "x", Model: []byte("no model")} }); err == nil || s.Current().Doc.Settings.Focus != plots {
+	if err := change(func(c *crawl.Settings) {
+		c.Focus = &crawl.Topic{Name: "x", Model: []byte("no model")}
+	}); err == nil || s.Current().Doc.Settings.Focus != plots {
 		t.Errorf("what is no model was taken: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -81,7 +88,8 @@ func TestTopicModel(t *testing.T) {
 	if m := s.Current().Pipeline.Focus; m == nil || m.Score("", []byte("plots topic")) < 0.5 {
 		t.Errorf("after a restart the model is %v", m)
 	}
-	if err := change(func(c *crawl.Settings) { c.Focus = nil }); err != nil || s.Current().Pipeline.Focus != nil {
+	if err := change(func(c *crawl.Settings) { c.Focus = nil }); err != nil ||
+		s.Current().Pipeline.Focus != nil {
 		t.Errorf("the model stays, or %v", err)
 	}
 }

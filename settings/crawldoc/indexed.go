@@ -14,7 +14,10 @@ import (
 // the rules, with the scope entries that entries stands for; it is 0, and excludes nil, while the
 // scope has not changed since the first URLs were admitted and no rule for sites speaks of the
 // index. The depth of a page is not judged.
-func (b *Rulebook) Indexed(entries uint64, seeds *scope.Seeds) (version uint64, excludes func(url string) bool) {
+func (b *Rulebook) Indexed(
+	entries uint64,
+	seeds *scope.Seeds,
+) (version uint64, excludes func(url string) bool) {
 	s, table := &b.Doc.Settings, b.Pipeline.Sites
 	bySite := s.Index && table.LeavesOut() || !s.Index && table.Indexes()
 	if !b.Doc.Rejudge && !bySite {

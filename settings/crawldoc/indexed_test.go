@@ -23,10 +23,23 @@ func TestIndexedSites(t *testing.T) {
 		{what: "a rule of something else", rules: "- match: host:a.test\n  delay: 2s\n", index: true, none: true},
 		{what: "a rule that says what holds", rules: "- match: host:a.test\n  index: true\n", index: true, none: true},
 		{what: "left out", rules: "- match: host:a.test\n  index: false\n", index: true, hidesA: true},
-		{what: "left out, with a delay", rules: "- match: host:a.test\n  index: false\n  delay: 2s\n", index: true, hidesA: true, likeFirst: true},
+		{
+			what:      "left out, with a delay",
+			rules:     "- match: host:a.test\n  index: false\n  delay: 2s\n",
+			index:     true,
+			hidesA:    true,
+			likeFirst: true,
+		},
 		{what: "alone", rules: "- match: host:a.test\n  index: true\n", hidesB: true},
 		{what: "out of the scope", rules: "- match: host:a.test\n  exclude: '*/x'\n", index: true, rejudge: true, hidesA: true},
-		{what: "both", rules: "- match: host:a.test\n  exclude: '*/x'\n- match: host:b.test\n  index: false\n", index: true, rejudge: true, hidesA: true, hidesB: true},
+		{
+			what:    "both",
+			rules:   "- match: host:a.test\n  exclude: '*/x'\n- match: host:b.test\n  index: false\n",
+			index:   true,
+			rejudge: true,
+			hidesA:  true,
+			hidesB:  true,
+		},
 	} {
 		settings := crawl.Settings{Scope: scope.Any, Index: c.index, Sites: c.rules}
 		book, err := (&Store{}).compile(&Document{Settings: settings, Rejudge: c.rejudge})

@@ -23,7 +23,8 @@ func TestMessageFits(t *testing.T) {
 			t.Errorf("%q: a message of %d bytes", unit, len(b))
 		}
 		var back Document
-		if err := json.Unmarshal(b, &back); err != nil || back.Settings.Sites != text || back.Version != 3 {
+		if err := json.Unmarshal(b, &back); err != nil || back.Settings.Sites != text ||
+			back.Version != 3 {
 			t.Errorf("%q: another document comes back: %v", unit, err)
 		}
 	}

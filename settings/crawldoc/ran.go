@@ -13,9 +13,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// The file ran says how long the current run of the crawl has lasted when its node was last seen to run.
-// It is overwritten in place and not synced: what is lost with it are the seconds since the note before,
-// and with a machine that loses its power some more. A file that is damaged or missing counts for nothing.
+// The file ran says how long the current run of the crawl has lasted when its node was last seen to
+// run. It is overwritten in place and not synced: what is lost with it are the seconds since the
+// note before, and with a machine that loses its power some more. A file that is damaged or missing
+// counts for nothing.
 
 const (
 	ranFile  = "ran"
@@ -71,8 +72,8 @@ func readNote(path string) note {
 	return decodeNote(b)
 }
 
-// KeepTime notes how long the crawl has run, every few seconds and when ctx ends. A note that cannot be
-// written is left out: the disk has its own watch.
+// KeepTime notes how long the crawl has run, every few seconds and when ctx ends. A note that
+// cannot be written is left out: the disk has its own watch.
 func (s *Store) KeepTime(ctx context.Context) error {
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()

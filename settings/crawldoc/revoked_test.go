@@ -60,7 +60,8 @@ func TestRevocationsSurviveTheOtherDocument(t *testing.T) {
 		}
 		a, b := here.Current().Doc, there.Current().Doc
 		if a.NewerThan(b) || b.NewerThan(a) || len(a.Revoked) != 2 || len(b.Revoked) != 2 {
-			t.Errorf("winner %q: %d-%s %v and %d-%s %v", winner, a.Version, a.By, a.Revoked, b.Version, b.By, b.Revoked)
+			t.Errorf("winner %q: %d-%s %v and %d-%s %v", winner, a.Version, a.By, a.Revoked, b.Version, b.By,
+				b.Revoked)
 		}
 		if (a.State == crawl.CrawlRunning) != (winner == "z") {
 			t.Errorf("winner %q: the crawl is %s", winner, a.State)
@@ -80,7 +81,8 @@ func TestRevocationsAreForgotten(t *testing.T) {
 	if len(d.Revoked) != 2 {
 		t.Errorf("%v", d.Revoked)
 	}
-	if d = d.Revoke("0000000000000003", "a", now.Add(clusterkey.MaxTokenLife+48*time.Hour)); len(d.Revoked) != 2 {
+	if d = d.Revoke("0000000000000003", "a", now.Add(clusterkey.MaxTokenLife+
+		48*time.Hour)); len(d.Revoked) != 2 {
 		t.Errorf("%v", d.Revoked)
 	}
 }
@@ -93,11 +95,15 @@ func TestForgottenRevocationsStayAway(t *testing.T) {
 	late := now.Add(clusterkey.MaxTokenLife + 48*time.Hour)
 	here, there := newTestStore(t), newTestStore(t)
 	for _, s := range []*Store{here, there} {
-		if _, err := s.Change(func(d *Document) *Document { return d.Revoke("0000000000000001", "m", now) }); err != nil {
+		if _, err := s.Change(func(d *Document) *Document {
+			return d.Revoke("0000000000000001", "m", now)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := here.Change(func(d *Document) *Document { return d.Revoke("0000000000000002", "m", late) }); err != nil {
+	if _, err := here.Change(func(d *Document) *Document {
+		return d.Revoke("0000000000000002", "m", late)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, pair := range [][2]*Store{{there, here}, {here, there}, {there, here}} {

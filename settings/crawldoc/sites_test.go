@@ -6,7 +6,8 @@ import (
 	"crawlnode/local/datadir"
 )
 
-// TestSites: a node, and a data directory alone, answer from the rules of the document, or try others.
+// TestSites: a node, and a data directory alone, answer from the rules of the document, or try
+// others.
 func TestSites(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -28,13 +29,15 @@ func TestSites(t *testing.T) {
 		other := "- match: host:a.test\n  retries: 8\n"
 		for text, want := range map[*string]string{nil: "7", &other: "8"} {
 			r, err := b.TestSites("http://a.test/", text)
-			if err != nil || len(r.Rules) != 1 || r.Values[1].Field != "retries" || r.Values[1].Value != want {
+			if err != nil || len(r.Rules) != 1 || r.Values[1].Field != "retries" ||
+				r.Values[1].Value != want {
 				t.Errorf("%+v, %v; want %s", r, err, want)
 			}
 		}
 	}
 	check(s.Current())
-	if _, err := s.Change(func(d *Document) *Document { c := *d; c.Version++; return &c }); err != nil {
+	if _, err := s.Change(func(d *Document) *Document { c := *d; c.Version++; return &c }); err !=
+		nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s, dir)

@@ -93,7 +93,8 @@ func open(s *Store, path string, first crawl.Settings,
 	return s, nil
 }
 
-// ReadSettings reads the settings of the crawl from a data directory that a node may be using; nil: it has none.
+// ReadSettings reads the settings of the crawl from a data directory that a node may be using; nil:
+// it has none.
 func ReadSettings(dataDir string) (*crawl.Settings, error) {
 	path := filepath.Join(dataDir, "crawl.json")
 	b, err := os.ReadFile(path)
@@ -105,7 +106,8 @@ func ReadSettings(dataDir string) (*crawl.Settings, error) {
 	}
 	doc, err := decode(b, note{})
 	if err != nil {
-		return nil, fmt.Errorf("the settings of the crawl in %s are damaged: %w. Put the file back from a backup, or use another node's data directory", path, err)
+		return nil, fmt.Errorf("the settings of the crawl in %s are damaged: %w. "+
+			"Put the file back from a backup, or use another node's data directory", path, err)
 	}
 	return &doc.Settings, nil
 }
@@ -113,8 +115,11 @@ func ReadSettings(dataDir string) (*crawl.Settings, error) {
 // damaged is the error of a document that cannot be read, with the remedies.
 func damaged(dir string, err error) error {
 	path := filepath.Join(dir, "crawl.json")
-	return datadir.Failed("read the settings of the crawl", fmt.Errorf("the file %s is damaged: %w. Put it back from a backup; or take the settings before their last change with the command cp %s.spare %s; "+
-		"or move it away, and start with the flags of the crawl: a node of a cluster then takes the settings of the others", path, err, path, path))
+	return datadir.Failed("read the settings of the crawl", fmt.Errorf("the file %s is damaged: %w. "+
+		"Put it back from a backup; or take the settings before their last change with the command cp "+
+		"%s.spare %s; "+
+		"or move it away, and start with the flags of the crawl: a node of a cluster then takes the "+
+		"settings of the others", path, err, path, path))
 }
 
 // Begin sets the origin of entries that are added from now on. Entries that an earlier version kept
@@ -161,12 +166,23 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge, Entries: s.Scope.Digest, Sites: table}}
+	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{
+		Settings:  c,
+		Scope:     rules,
+		Seeds:     s.Seeds,
+		Normalize: same,
+		Rejudge:   d.Rejudge,
+		Entries:   s.Scope.Digest,
+		Sites:     table,
+	}}
 	if book.Pipeline.Basis, err = basisOf(&c); err != nil {
 		return nil, err
 	}
 	if (c.Renders() || table.Renders()) && len(c.RenderMatch) > 0 {
-		if book.Pipeline.RenderMatch, err = scope.Compile(scope.Options{Mode: scope.Any, Include: c.RenderMatch}); err != nil {
+		if book.Pipeline.RenderMatch, err = scope.Compile(scope.Options{
+			Mode:    scope.Any,
+			Include: c.RenderMatch,
+		}); err != nil {
 			return nil, fmt.Errorf("the pages to render: %w", err)
 		}
 	}
@@ -176,8 +192,8 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	return book, nil
 }
 
-// addFocus reads the topic model of the settings. The one of the book before is kept when it is the same: many
-// changes are not of the topic.
+// addFocus reads the topic model of the settings. The one of the book before is kept when it is the
+// same: many changes are not of the topic.
 func (s *Store) addFocus(book *Rulebook) error {
 	topic := book.Doc.Settings.Focus
 	if topic == nil {

@@ -11,8 +11,9 @@ import (
 
 // The running time of the crawl counts against --max-duration, on every node. It is sent to other
 // nodes, and stored, as a duration, so that it does not depend on any node's time of day. RunSince
-// is a time of this process. Time in which no node runs does not count. So a node that starts goes on
-// where it was last known to run (ran.go), until a member that has run meanwhile corrects it in a renewal.
+// is a time of this process. Time in which no node runs does not count. So a node that starts goes
+// on where it was last known to run (ran.go), until a member that has run meanwhile corrects it in
+// a renewal.
 
 // documentJSON is a document outside of this process.
 type documentJSON struct {
@@ -100,8 +101,8 @@ func decode(b []byte, ran note) (*Document, error) {
 	return &d, nil
 }
 
-// runsAs is d with the running time of the document before it, when that is greater: the node that changed
-// it had been stopped.
+// runsAs is d with the running time of the document before it, when that is greater: the node that
+// changed it had been stopped.
 func (d *Document) runsAs(before *Document, now time.Time) *Document {
 	less := before.RunningFor(now) - d.RunningFor(now)
 	if d.RunSince == nil || before.RunSince == nil || less <= 0 {
@@ -112,8 +113,8 @@ func (d *Document) runsAs(before *Document, now time.Time) *Document {
 	return &c
 }
 
-// Runs is how long the current run has lasted at the least, for a member that was stopped meanwhile; 0:
-// the crawl does not run.
+// Runs is how long the current run has lasted at the least, for a member that was stopped
+// meanwhile; 0: the crawl does not run.
 func (s *Store) Runs(now time.Time) time.Duration {
 	d := s.Current().Doc
 	if d.RunSince == nil {
@@ -122,8 +123,8 @@ func (s *Store) Runs(now time.Time) time.Duration {
 	return max(now.Sub(*d.RunSince), 1)
 }
 
-// Correct applies another member's value for how long the run of a document has lasted, if this node was
-// stopped meanwhile and the other has seen more of it.
+// Correct applies another member's value for how long the run of a document has lasted, if this
+// node was stopped meanwhile and the other has seen more of it.
 func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
 	if ran <= 0 || !s.Current().Doc.guessed {
 		return
@@ -131,7 +132,8 @@ func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	book := *s.Current()
-	if d := book.Doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by || now.Sub(*d.RunSince) >= ran {
+	if d := book.Doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by ||
+		now.Sub(*d.RunSince) >= ran {
 		return
 	}
 	d, since := *book.Doc, now.Add(-ran)

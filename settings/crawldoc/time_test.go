@@ -16,7 +16,8 @@ import (
 // The running time is the same on a node whose time of day is hours off.
 func TestRunTravelsAsDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := (&Document{Settings: testSettings(), State: crawl.CrawlIdle, RanFor: time.Minute}).Enter(crawl.CrawlRunning, "", "a", time.Now())
+		d := (&Document{Settings: testSettings(), State: crawl.CrawlIdle, RanFor: time.Minute}).Enter(
+			crawl.CrawlRunning, "", "a", time.Now())
 		time.Sleep(10 * time.Minute)
 		raw, err := json.Marshal(d)
 		if err != nil {
@@ -27,7 +28,8 @@ func TestRunTravelsAsDuration(t *testing.T) {
 		if err := json.Unmarshal(raw, read); err != nil {
 			t.Fatal(err)
 		}
-		if got := read.RunningFor(time.Now()); got != 11*time.Minute || read.Version != d.Version || read.State != d.State {
+		if got := read.RunningFor(time.Now()); got != 11*time.Minute || read.Version != d.Version ||
+			read.State != d.State {
 			t.Errorf("it has run for %v: %+v", got, read)
 		}
 		time.Sleep(time.Minute)
@@ -37,10 +39,12 @@ func TestRunTravelsAsDuration(t *testing.T) {
 	})
 }
 
-// Time in which the node was stopped does not count, whatever the clocks say; what was noted after the document was written does.
+// Time in which the node was stopped does not count, whatever the clocks say; what was noted after
+// the document was written does.
 func TestStoppedTimeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := (&Document{Version: 4, By: "a", Settings: testSettings(), RanFor: time.Hour}).Enter(crawl.CrawlRunning, "", "a", time.Now())
+		d := (&Document{Version: 4, By: "a", Settings: testSettings(), RanFor: time.Hour}).Enter(
+			crawl.CrawlRunning, "", "a", time.Now())
 		time.Sleep(time.Minute)
 		raw, err := encode(d)
 		if err != nil {
@@ -68,7 +72,8 @@ func TestStoppedTimeDoesNotCount(t *testing.T) {
 	})
 }
 
-// A node that was stopped takes over the running time of who has seen more of the same run, and of nothing else.
+// A node that was stopped takes over the running time of who has seen more of the same run, and of
+// nothing else.
 func TestRunIsCorrected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		since := time.Now().Add(-2 * time.Minute)
@@ -96,8 +101,8 @@ func TestRunIsCorrected(t *testing.T) {
 	})
 }
 
-// A store that is opened again goes on where it was when it was left, also without a farewell, and keeps the greater
-// of two running times when a node that was stopped changes the document.
+// A store that is opened again goes on where it was when it was left, also without a farewell, and
+// keeps the greater of two running times when a node that was stopped changes the document.
 func TestKeepTime(t *testing.T) {
 	dir, err := datadir.Open(t.TempDir())
 	if err != nil {
@@ -113,7 +118,9 @@ func TestKeepTime(t *testing.T) {
 	}
 	s := open()
 	now := time.Now()
-	if _, err := s.Change(func(d *Document) *Document { return d.Enter(crawl.CrawlRunning, "", "a", now) }); err != nil {
+	if _, err := s.Change(func(d *Document) *Document {
+		return d.Enter(crawl.CrawlRunning, "", "a", now)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s.noteTime(now.Add(time.Hour))
@@ -179,7 +186,8 @@ func FuzzNote(f *testing.F) {
 func TestRunOfOlderDocument(t *testing.T) {
 	t.Parallel()
 	d, err := decode([]byte(`{"version":2,"run_since":"2026-01-01T00:00:00Z","ran_for":5}`), note{})
-	if err != nil || d.RunSince == nil || !d.RunSince.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || d.RanFor != 5 {
+	if err != nil || d.RunSince == nil ||
+		!d.RunSince.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || d.RanFor != 5 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

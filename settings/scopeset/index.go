@@ -31,7 +31,8 @@ type index struct {
 	dir    string
 	secret uint64
 	kinds  [scope.Kinds]atomic.Int64 // keys of each kind: most crawls have one or two
-	cache  [cacheSlots]atomic.Uint64 // half of a fingerprint each, 0 for none; the other half names the slot
+	// half of a fingerprint each, 0 for none; the other half names the slot
+	cache [cacheSlots]atomic.Uint64
 
 	mu       sync.RWMutex // guards fresh, filter, count and runs; held for memory accesses only
 	fresh    map[fingerprint]struct{}
@@ -47,10 +48,20 @@ type index struct {
 }
 
 func newIndex(dir string) *index {
-	return &index{dir: dir, secret: rand.Uint64(), fresh: map[fingerprint]struct{}{}, filter: newFilter(filterStart), capacity: filterStart}
+	return &index{
+		dir:      dir,
+		secret:   rand.Uint64(),
+		fresh:    map[fingerprint]struct{}{},
+		filter:   newFilter(filterStart),
+		capacity: filterStart,
+	}
 }
 
-func newFilter(keys int) *bloom.BloomFilter { return bloom.New(uint(keys)*filterBits, filterHashes) }
+func newFilter(
+	keys int,
+) *bloom.BloomFilter {
+	return bloom.New(uint(keys)*filterBits, filterHashes)
+}
 
 func (x *index) fingerprint(k scope.Key) fingerprint {
 	return xxh3.HashString128Seed(k.Text, x.secret+uint64(k.Kind))

@@ -27,7 +27,8 @@ func (p *Piece) check() error {
 		return err
 	}
 	if p.From < 0 || !strings.HasSuffix(p.Lines, "\n") {
-		return fmt.Errorf("%w: a piece of %d bytes from %d that does not end with a line", ErrEntry, len(p.Lines), p.From)
+		return fmt.Errorf("%w: a piece of %d bytes from %d that does not end with a line", ErrEntry,
+			len(p.Lines), p.From)
 	}
 	for line := range strings.Lines(p.Lines) {
 		if err := checkEntry(strings.TrimSuffix(line, "\n")); err != nil {
@@ -39,7 +40,8 @@ func (p *Piece) check() error {
 
 // checkOrigin accepts only names that lead to no other folder.
 func checkOrigin(origin string) error {
-	if origin == "" || len(origin) > maxOrigin || strings.Trim(origin, "0123456789abcdefghijklmnopqrstuvwxyz-") != "" {
+	if origin == "" || len(origin) > maxOrigin ||
+		strings.Trim(origin, "0123456789abcdefghijklmnopqrstuvwxyz-") != "" {
 		return fmt.Errorf("%w: %.80q", ErrOrigin, origin)
 	}
 	return nil

@@ -107,7 +107,10 @@ type reader struct {
 }
 
 func (r *run) reader() *reader {
-	return &reader{r: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, int64(r.n)*keyBytes), 64<<10), left: r.n}
+	return &reader{
+		r:    bufio.NewReaderSize(io.NewSectionReader(r.file, 0, int64(r.n)*keyBytes), 64<<10),
+		left: r.n,
+	}
 }
 
 // next reports whether there is one more, and stores it in at.

@@ -47,7 +47,8 @@ func TestEntriesSurvive(t *testing.T) {
 	s := open(t, dir)
 	add(t, s, "a1", "host:x.test", "page:http://y.test/z", "host:x.test", "from the future:1")
 	add(t, s, "a1", "host:x.test")
-	if s.Len() != 3 || s.Lengths()["a1"] != int64(len("host:x.test\npage:http://y.test/z\nfrom the future:1\n")) {
+	if s.Len() != 3 ||
+		s.Lengths()["a1"] != int64(len("host:x.test\npage:http://y.test/z\nfrom the future:1\n")) {
 		t.Errorf("%d entries, lengths %v", s.Len(), s.Lengths())
 	}
 	digest := s.Digest()
@@ -55,7 +56,13 @@ func TestEntriesSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir)
-	for e, want := range map[string]bool{"host:x.test": true, "page:http://y.test/z": true, "from the future:1": true, "host:y.test": false, "host:z.test": false} {
+	for e, want := range map[string]bool{
+		"host:x.test":          true,
+		"page:http://y.test/z": true,
+		"from the future:1":    true,
+		"host:y.test":          false,
+		"host:z.test":          false,
+	} {
 		if has(s, e) != want {
 			t.Errorf("has %s: %v", e, !want)
 		}
@@ -63,7 +70,8 @@ func TestEntriesSurvive(t *testing.T) {
 	if s.Len() != 3 || s.Digest() != digest || digest == 0 {
 		t.Errorf("after a restart: %d entries, digest %x, was %x", s.Len(), s.Digest(), digest)
 	}
-	if !s.Has(scope.Key{Kind: scope.SeedDomain, Text: "y.test"}) || s.Has(scope.Key{Kind: scope.SeedDomain, Text: "z.test"}) {
+	if !s.Has(scope.Key{Kind: scope.SeedDomain, Text: "y.test"}) ||
+		s.Has(scope.Key{Kind: scope.SeedDomain, Text: "z.test"}) {
 		t.Error("the domains that are open are wrong")
 	}
 }
@@ -74,12 +82,14 @@ func TestLogCutAnywhere(t *testing.T) {
 	t.Parallel()
 	const text = "host:a.test\nhost:b.test\n"
 	for cut := range len(text) + 1 {
-		for _, tail := range []string{"", "\x00\x00\x00", "\x00\x00\n\n", "host:c\rx\n", strings.Repeat("y", MaxEntry+9) + "\n"} {
+		for _, tail := range []string{"", "\x00\x00\x00", "\x00\x00\n\n", "host:c\rx\n",
+			strings.Repeat("y", MaxEntry+9) + "\n"} {
 			dir := t.TempDir()
 			if err := os.MkdirAll(filepath.Join(dir, "scope"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, "scope", "a.log"), []byte(text[:cut]+tail), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "scope", "a.log"), []byte(text[:cut]+
+				tail), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			s := open(t, dir)
@@ -102,11 +112,13 @@ func TestLogCutAnywhere(t *testing.T) {
 func TestWhatIsNoEntry(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
-	for _, e := range []string{"", "a\nb", "a\rb", "\n", "a\x00", "\xff", strings.Repeat("x", MaxEntry+1)} {
+	for _, e := range []string{"", "a\nb", "a\rb", "\n", "a\x00", "\xff",
+		strings.Repeat("x", MaxEntry+1)} {
 		if err := s.Add("a", []string{"host:ok.test", e}); !errors.Is(err, ErrEntry) {
 			t.Errorf("%.20q: %v", e, err)
 		}
-		if err := s.Take([]Piece{{Origin: "a", Lines: "host:ok.test\n" + e + "\n\n"}}); !errors.Is(err, ErrEntry) {
+		if err := s.Take([]Piece{{Origin: "a", Lines: "host:ok.test\n" + e + "\n\n"}}); !errors.Is(err,
+			ErrEntry) {
 			t.Errorf("a piece with %.20q: %v", e, err)
 		}
 	}
@@ -232,8 +244,10 @@ func TestManyEntries(t *testing.T) {
 		}
 	}
 	x := s.index
-	if s.Len() != n || len(x.fresh) >= freshLimit || len(x.runs) == 0 || len(x.runs) > 4 || x.count > x.capacity {
-		t.Errorf("%d entries, %d fresh keys, %d runs, %d keys in a filter for %d", s.Len(), len(x.fresh), len(x.runs), x.count, x.capacity)
+	if s.Len() != n || len(x.fresh) >= freshLimit || len(x.runs) == 0 || len(x.runs) > 4 ||
+		x.count > x.capacity {
+		t.Errorf("%d entries, %d fresh keys, %d runs, %d keys in a filter for %d", s.Len(), len(x.fresh),
+			len(x.runs), x.count, x.capacity)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "scope-index-*"))
 	if err != nil || len(left) > 0 {
@@ -291,7 +305,8 @@ func TestNoRoomForTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, "a", "host:later.test")
-	if !has(s, entry(0)) || !has(s, entry(from-8001)) || !has(s, "host:later.test") || len(s.index.fresh) > freshLimit {
+	if !has(s, entry(0)) || !has(s, entry(from-8001)) || !has(s, "host:later.test") ||
+		len(s.index.fresh) > freshLimit {
 		t.Errorf("%d keys in memory, %d entries", len(s.index.fresh), s.Len())
 	}
 }
@@ -302,7 +317,11 @@ func BenchmarkHas(b *testing.B) {
 	for from := 0; from < n; from += 10_000 {
 		add(b, s, "a", many(from, from+10_000)...)
 	}
-	for name, next := range map[string]func(i int) int{"known": func(int) int { return 7 }, "spread": func(i int) int { return i * 7919 % n }, "unknown": func(i int) int { return n + i%n }} {
+	for name, next := range map[string]func(i int) int{
+		"known":   func(int) int { return 7 },
+		"spread":  func(i int) int { return i * 7919 % n },
+		"unknown": func(i int) int { return n + i%n },
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			keys := make([]scope.Key, 100_000)

@@ -50,10 +50,11 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("line %d: %s", p.Line, p.Text)
 }
 
-// Fields lists the fields of a rule, in the order in which they are shown. Settings reports for each
-// whether it is a setting of the crawl.
+// Fields lists the fields of a rule, in the order in which they are shown. Settings reports for
+// each whether it is a setting of the crawl.
 func Fields() []string {
-	return []string{"delay", "retries", "timeout", "header-timeout", "max-body", "max-pages", "max-depth",
+	return []string{"delay", "retries", "timeout", "header-timeout", "max-body", "max-pages",
+		"max-depth",
 		"priority", "render", "user-agent", "robots-agent", "headers", "cookies", "cookies-file", "auth",
 		"insecure", "proxy", "source-address", "recrawl-min", "recrawl-max", "recrawl-worth",
 		"include", "exclude", "index"}
@@ -172,7 +173,8 @@ func (p *parser) root(root *yaml.Node) {
 	}
 	for _, node := range root.Content {
 		if node.Kind != yaml.MappingNode {
-			p.wrong(node.Line, "a rule is a list of `field: value` lines, beginning with `- match: host:NAME`")
+			p.wrong(node.Line,
+				"a rule is a list of `field: value` lines, beginning with `- match: host:NAME`")
 			continue
 		}
 		if r := p.rule(node); r != nil {
@@ -197,7 +199,8 @@ func (p *parser) rule(node *yaml.Node) *Rule {
 		p.field(r, key, value)
 	}
 	if _, ok := r.has["match"]; !ok {
-		p.wrong(node.Line, "the rule has no match: write `match: host:NAME`, or domain:, prefix:, glob: or regex:")
+		p.wrong(node.Line,
+			"the rule has no match: write `match: host:NAME`, or domain:, prefix:, glob: or regex:")
 	}
 	delete(r.has, "match")
 	p.bind(r)
@@ -335,7 +338,9 @@ func (p *parser) own(r *Rule, name string, value *yaml.Node) (err error) {
 		}
 	case "priority":
 		r.Own.Priority, err = strconv.ParseFloat(text, 64)
-		if err != nil || strings.Trim(text, "0123456789.eE+-") != "" || !(r.Own.Priority >= 0 && r.Own.Priority <= 1) { // NaN too
+		// NaN too
+		if err != nil || strings.Trim(text, "0123456789.eE+-") != "" ||
+			!(r.Own.Priority >= 0 && r.Own.Priority <= 1) {
 			err = fmt.Errorf("%q is not a number from 0 to 1, which is first", text)
 		}
 	case "insecure":
@@ -486,7 +491,8 @@ func (p *parser) affordable(text string) error {
 		return err
 	}
 	if n := len(program.Inst); n > maxInstructions {
-		return fmt.Errorf("the regular expression is too large: it has %d instructions, and %d are allowed",
+		return fmt.Errorf(
+			"the regular expression is too large: it has %d instructions, and %d are allowed",
 			n, maxInstructions)
 	}
 	if p.program += len(program.Inst); p.program > maxProgram {

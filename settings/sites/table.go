@@ -16,8 +16,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Site is what holds for a URL: the rules that match it, resolved. It is immutable, and the same for
-// all URLs that the same rules match.
+// Site is what holds for a URL: the rules that match it, resolved. It is immutable, and the same
+// for all URLs that the same rules match.
 type Site struct {
 	// Settings are the crawl's with the rules' values in place of its own. Exclude has the site's
 	// patterns alone; those of the crawl hold, too.
@@ -52,8 +52,8 @@ func (s *Site) From(field string) *Rule {
 	return nil
 }
 
-// Overlay makes the settings of a site: those of the crawl with these values in place of its own, the
-// later of two for one field. The values passed Checks.Setting.
+// Overlay makes the settings of a site: those of the crawl with these values in place of its own,
+// the later of two for one field. The values passed Checks.Setting.
 type Overlay func(values []Setting) (*crawl.Settings, *scope.Rules, error)
 
 // Table finds the Site of a URL. Nil has no rules.

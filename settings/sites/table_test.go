@@ -23,7 +23,12 @@ func TestLongestDelay(t *testing.T) {
 - match: prefix:http://c.test/
   retries: 1
 `)
-	for host, want := range map[string]time.Duration{"a.test": 4 * time.Second, "www.a.test": 0, "b.test": 6 * time.Second, "c.test": 0} {
+	for host, want := range map[string]time.Duration{
+		"a.test":     4 * time.Second,
+		"www.a.test": 0,
+		"b.test":     6 * time.Second,
+		"c.test":     0,
+	} {
 		if got := table.LongestDelay(host); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
@@ -50,12 +55,18 @@ func TestTableSays(t *testing.T) {
 		{text: "- match: host:a.test\n  render: \"off\"\n"},
 		{text: "- match: host:a.test\n  render: auto\n", renders: true},
 		{text: "- match: host:a.test\n  index: false\n", leavesOut: true, texts: ` index=["false"] "host:a.test"`},
-		{text: "- match: host:b.test\n  delay: 1s\n- match: [host:a.test, domain:c.test]\n  index: true\n", indexes: true,
-			texts: ` index=["true"] "host:a.test" "domain:c.test"`},
+		{
+			text: "- match: host:b.test\n  delay: 1s\n- match: [host:a.test, domain:c.test]\n" +
+				"  index: true\n",
+			indexes: true,
+			texts:   ` index=["true"] "host:a.test" "domain:c.test"`,
+		},
 	} {
 		table := sitestest.Table(t, &crawl.Settings{}, c.text)
-		if table.Renders() != c.renders || table.Indexes() != c.indexes || table.LeavesOut() != c.leavesOut {
-			t.Errorf("%q: renders %v, indexes %v, leaves out %v", c.text, table.Renders(), table.Indexes(), table.LeavesOut())
+		if table.Renders() != c.renders || table.Indexes() != c.indexes ||
+			table.LeavesOut() != c.leavesOut {
+			t.Errorf("%q: renders %v, indexes %v, leaves out %v", c.text, table.Renders(), table.Indexes(),
+				table.LeavesOut())
 		}
 		if got := table.File().Texts("index"); got != c.texts {
 			t.Errorf("%q: %q", c.text, got)

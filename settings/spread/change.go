@@ -20,8 +20,12 @@ const orderPatience = 3 * time.Second
 // answers within orderPatience. Of two changes at once both hold, or the later one where
 // they name the same setting; of two that were made for the same version one is
 // refused, unless Untold names the other one's node. The errors:
-// *crawl.FieldErrors, crawl.ErrChanged, crawl.ErrForbidden, that of Options.Ready, or one of the disk.
-func (s *Spreader) ChangeSettings(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
+// *crawl.FieldErrors, crawl.ErrChanged, crawl.ErrForbidden, that of Options.Ready, or one of the
+// disk.
+func (s *Spreader) ChangeSettings(
+	ctx context.Context,
+	change crawl.CrawlChange,
+) (crawl.CrawlReport, error) {
 	if err := s.o.Ready(); err != nil {
 		return crawl.CrawlReport{}, err
 	}
@@ -33,7 +37,8 @@ func (s *Spreader) ChangeSettings(ctx context.Context, change crawl.CrawlChange)
 			return crawl.CrawlReport{}, err
 		}
 		if made != nil {
-			s.o.Logger.Info("an operator changed the crawl's settings", "version", made.Version, "state", made.State)
+			s.o.Logger.Info("an operator changed the crawl's settings", "version", made.Version, "state",
+				made.State)
 			s.o.Changed()
 		}
 		left := s.awaitAll(ctx)
@@ -53,12 +58,17 @@ func (s *Spreader) ChangeSettings(ctx context.Context, change crawl.CrawlChange)
 // change. A change for a version is refused when that is not the newest, and, after
 // the first time, when another change has won that does not hold it: of two changes for one
 // version one is made.
-func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, first bool) (*crawldoc.Document, error) {
+func (s *Spreader) applyChange(
+	ctx context.Context,
+	change crawl.CrawlChange,
+	first bool,
+) (*crawldoc.Document, error) {
 	var refused error
 	doc, err := s.o.Document.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		var stale error
 		if change.Version != "" && change.Version != d.Name() {
-			stale = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.Name(), change.Version)
+			stale = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.Name(),
+				change.Version)
 		}
 		if first && stale != nil {
 			refused = stale
@@ -74,7 +84,8 @@ func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, fi
 			refused = err
 			return nil
 		}
-		if refused = mayWiden(crawl.CallerOf(ctx), &d.Settings, &next, s.o.AllowRemoteUnsafe); refused != nil {
+		if refused = mayWiden(crawl.CallerOf(ctx), &d.Settings, &next, s.o.AllowRemoteUnsafe); refused !=
+			nil {
 			return nil
 		}
 		if len(crawldoc.Differing(&d.Settings, &next)) == 0 {
@@ -92,8 +103,8 @@ func (s *Spreader) applyChange(ctx context.Context, change crawl.CrawlChange, fi
 	return doc, err
 }
 
-// sameState refuses a change that says another state than the crawl's: it has been edited, since a report of this version
-// says this state, and a change of settings is no order to pause or stop.
+// sameState refuses a change that says another state than the crawl's: it has been edited, since a
+// report of this version says this state, and a change of settings is no order to pause or stop.
 func sameState(d *crawldoc.Document, change *crawl.CrawlChange) error {
 	now, wrong := d.Report(), &crawl.FieldErrors{}
 	said := change.State
@@ -102,10 +113,15 @@ func sameState(d *crawldoc.Document, change *crawl.CrawlChange) error {
 	}
 	if said != "" && said != now.State {
 		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: "state",
-			Detail: fmt.Sprintf("is %s and no setting: leave it out, and use POST /api/v1/crawl/pause, resume or stop", now.State)})
+			Detail: fmt.Sprintf(
+				"is %s and no setting: leave it out, and use POST /api/v1/crawl/pause, resume or stop",
+				now.State)})
 	}
 	if r := change.FinishReason; r != nil && (now.FinishReason == nil || *now.FinishReason != *r) {
-		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: "finish_reason", Detail: "is no setting, and not what ended the crawl: leave it out"})
+		wrong.Fields = append(wrong.Fields, crawl.FieldError{
+			Field:  "finish_reason",
+			Detail: "is no setting, and not what ended the crawl: leave it out",
+		})
 	}
 	if len(wrong.Fields) > 0 {
 		return wrong
@@ -120,8 +136,10 @@ func mayWiden(asker crawl.Caller, before, after *crawl.Settings, allowed bool) e
 	if len(unsafe) == 0 || !asker.Remote || allowed {
 		return nil
 	}
-	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt, another user agent, proxies and secrets for sites "+
-		"are refused over the network: %s; ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
+	return fmt.Errorf(
+		"%w: widening allow-net, ignoring robots.txt, another user agent, proxies and secrets for sites "+
+			"are refused over the network: %s; ask a node that was started with "+
+			"--allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
 
 // Control pauses, resumes or stops the crawl: here, durably, and on every
@@ -168,7 +186,8 @@ func (s *Spreader) Revoke(ctx context.Context, token string) (crawl.RevokeReport
 		return report, err
 	}
 	if full {
-		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: crawlnode nodes rotate-key (see its --help)", crawl.ErrRefused, crawldoc.MaxRevoked)
+		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: "+
+			"crawlnode nodes rotate-key (see its --help)", crawl.ErrRefused, crawldoc.MaxRevoked)
 	}
 	if doc != nil {
 		s.o.Logger.Info("a token was revoked", "token", token)

@@ -34,7 +34,8 @@ func TestRevocationsAreFull(t *testing.T) {
 		}
 	}
 	fill(time.Now().Add(time.Hour))
-	if _, err := n.Revoke(t.Context(), "ffffffffffffffff"); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "rotate-key") {
+	if _, err := n.Revoke(t.Context(), "ffffffffffffffff"); !errors.Is(err, crawl.ErrRefused) ||
+		!strings.Contains(err.Error(), "rotate-key") {
 		t.Errorf("one more than fit: %v", err)
 	}
 	if _, err := n.Revoke(t.Context(), "0000000000000001"); err != nil {
@@ -56,7 +57,9 @@ func TestUnsafeChangesAreNotForTheNetwork(t *testing.T) {
 		remote, flag, ok bool
 	}{{false, false, true}, {true, false, false}, {true, true, true}, {false, true, true}} {
 		err := mayWiden(crawl.Caller{Role: crawl.RoleAdmin, Remote: c.remote}, &before, &after, c.flag)
-		if (err == nil) != c.ok || err != nil && (!errors.Is(err, crawl.ErrForbidden) || !strings.Contains(err.Error(), "--allow-remote-unsafe")) {
+		if (err == nil) != c.ok || err != nil &&
+			(!errors.Is(err, crawl.ErrForbidden) ||
+				!strings.Contains(err.Error(), "--allow-remote-unsafe")) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if err := mayWiden(crawl.Caller{Remote: c.remote}, &before, &before, c.flag); err != nil {
@@ -106,7 +109,8 @@ func TestReportWrittenBack(t *testing.T) {
 		}
 		after, err := n.ChangeSettings(t.Context(), change)
 		if wrong, ok := errors.AsType[*crawl.FieldErrors](err); c.wrong != "" {
-			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Field != c.wrong || wrong.Fixed || n.o.document().Name() != before.Version {
+			if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Field != c.wrong || wrong.Fixed ||
+				n.o.document().Name() != before.Version {
 				t.Errorf("another %s: %v", c.wrong, err)
 			}
 		} else if err != nil || after.Settings.Text("max_depth") != report.Settings.Text("max_depth") {
@@ -121,8 +125,11 @@ func TestWaitingIsRunning(t *testing.T) {
 	for _, c := range []struct {
 		state, said string
 		ok          bool
-	}{{crawl.CrawlRunning, crawl.CrawlWaiting, true}, {crawl.CrawlRunning, crawl.CrawlRunning, true}, {crawl.CrawlPaused, crawl.CrawlWaiting, false}} {
-		if err := sameState(&crawldoc.Document{State: c.state}, &crawl.CrawlChange{State: c.said}); (err == nil) != c.ok {
+	}{{crawl.CrawlRunning, crawl.CrawlWaiting, true}, {crawl.CrawlRunning, crawl.CrawlRunning, true},
+		{crawl.CrawlPaused, crawl.CrawlWaiting, false}} {
+		if err := sameState(&crawldoc.Document{
+			State: c.state,
+		}, &crawl.CrawlChange{State: c.said}); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -134,14 +141,18 @@ func TestChangesOfOneVersion(t *testing.T) {
 	t.Parallel()
 	n := newCluster(t, 1).nodes["a"]
 	change := func(depth int, version string) (crawl.CrawlReport, error) {
-		return n.ChangeSettings(t.Context(), crawl.CrawlChange{Version: version, Settings: map[string]json.RawMessage{"max_depth": json.RawMessage(fmt.Sprint(depth))}})
+		return n.ChangeSettings(t.Context(), crawl.CrawlChange{
+			Version:  version,
+			Settings: map[string]json.RawMessage{"max_depth": json.RawMessage(fmt.Sprint(depth))},
+		})
 	}
 	first := n.o.document().Name()
 	r, err := change(3, first)
 	if err != nil || r.Settings.Text("max_depth") != "3" || n.changed.Load() != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if _, err := change(4, first); !errors.Is(err, crawl.ErrChanged) || !strings.Contains(err.Error(), r.Version) {
+	if _, err := change(4, first); !errors.Is(err, crawl.ErrChanged) ||
+		!strings.Contains(err.Error(), r.Version) {
 		t.Errorf("a second change for the same version: %v", err)
 	}
 	if again, err := change(3, ""); err != nil || again.Version != r.Version || n.changed.Load() != 1 {

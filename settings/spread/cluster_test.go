@@ -37,7 +37,11 @@ const silence = 2 * time.Second
 // newCluster is a cluster of members a, b, c... that joined one after the other.
 func newCluster(t *testing.T, members int) *testCluster {
 	t.Helper()
-	c := &testCluster{view: viewOf(members), nodes: map[crawl.NodeID]*testNode{}, silent: map[crawl.NodeID]bool{}}
+	c := &testCluster{
+		view:   viewOf(members),
+		nodes:  map[crawl.NodeID]*testNode{},
+		silent: map[crawl.NodeID]bool{},
+	}
 	for _, m := range c.view.Members {
 		n := &testNode{doc: crawldoctest.NewStore(t, m.ID)}
 		n.Spreader = New(c.options(n, m.ID))
@@ -56,7 +60,11 @@ func (c *testCluster) options(n *testNode, self crawl.NodeID) Options {
 			}
 			return 0
 		},
-		Call: func(_ context.Context, to membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+		Call: func(
+			_ context.Context,
+			to membership.Member,
+			req *peer.CrawlRequest,
+		) (*peer.CrawlReply, error) {
 			if c.isSilent(self) || c.isSilent(to.ID) {
 				return nil, errors.New("no answer")
 			}

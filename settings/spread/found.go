@@ -13,7 +13,8 @@ func (s *Spreader) Found() error {
 	if !s.founding() {
 		return nil
 	}
-	_, err := s.o.Document.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.With(d.Settings, s.o.Self, time.Now()) })
+	_, err := s.o.Document.Change(
+		func(d *crawldoc.Document) *crawldoc.Document { return d.With(d.Settings, s.o.Self, time.Now()) })
 	s.o.Changed()
 	return err
 }

@@ -23,7 +23,11 @@ type Options struct {
 	// Silence makes a member silent: no caller waits for it.
 	Silence time.Duration
 	// Call asks a member, in the boot that is given; its Serve answers.
-	Call func(ctx context.Context, to membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error)
+	Call func(
+		ctx context.Context,
+		to membership.Member,
+		req *peer.CrawlRequest,
+	) (*peer.CrawlReply, error)
 	// Ready is nil once this node has the cluster's document; before that it is the error that
 	// callers of ChangeSettings, Control and Revoke get.
 	Ready func() error

@@ -22,7 +22,12 @@ func storedEnough(members, missing, answering int) (enough, done bool) {
 // know more: of those that joined before it when it is fresh, without a document of its
 // own, else of all others. When those before it have all left the view, one that has
 // returned since may be the only one that knows: a fresh node then asks every other member.
-func fetchedEnough(v *membership.View, id crawl.NodeID, fresh bool, fetched func(crawl.NodeID) bool) bool {
+func fetchedEnough(
+	v *membership.View,
+	id crawl.NodeID,
+	fresh bool,
+	fetched func(crawl.NodeID) bool,
+) bool {
 	self, _ := v.Member(id)
 	before, have, all := 0, 0, true
 	for _, m := range v.Members {

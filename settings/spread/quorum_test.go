@@ -26,7 +26,9 @@ func TestStoredAndFetched(t *testing.T) {
 				for i, m := range v.Members {
 					hears := func(id crawl.NodeID) bool { return heard>>indexOf(v, id)&1 == 1 }
 					if have>>i&1 == 0 && heard&have&^(1<<i) == 0 && fetchedEnough(v, m.ID, false, hears) {
-						t.Fatalf("%d members, %b were told, member %d has heard from %b: it has missed what was acknowledged", members, have, i, heard)
+						t.Fatalf(
+							"%d members, %b were told, member %d has heard from %b: it has missed what was acknowledged",
+							members, have, i, heard)
 					}
 				}
 			}
@@ -47,8 +49,10 @@ func TestStoredEnough(t *testing.T) {
 		{4, 2, 0, false, false},
 		{5, 2, 0, true, true},
 	} {
-		if enough, done := storedEnough(tc.members, tc.missing, tc.answering); enough != tc.enough || done != tc.done {
-			t.Errorf("storedEnough(%d, %d, %d) = %v, %v; want %v, %v", tc.members, tc.missing, tc.answering, enough, done, tc.enough, tc.done)
+		if enough, done := storedEnough(tc.members, tc.missing, tc.answering); enough != tc.enough ||
+			done != tc.done {
+			t.Errorf("storedEnough(%d, %d, %d) = %v, %v; want %v, %v", tc.members, tc.missing, tc.answering,
+				enough, done, tc.enough, tc.done)
 		}
 	}
 }
@@ -106,7 +110,8 @@ func viewOf(members int) *membership.View {
 	v := &membership.View{Number: crawl.Epoch(members)}
 	for i := range members {
 		id := string("abcdefghi"[i])
-		v.Members = append(v.Members, membership.Member{ID: crawl.NodeID(id), Name: "n-" + id, Boot: 1, Since: crawl.Epoch(i + 1)})
+		v.Members = append(v.Members,
+			membership.Member{ID: crawl.NodeID(id), Name: "n-" + id, Boot: 1, Since: crawl.Epoch(i + 1)})
 	}
 	return v
 }

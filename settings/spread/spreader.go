@@ -40,7 +40,12 @@ type Spreader struct {
 
 // New makes a node's Spreader.
 func New(o Options) *Spreader {
-	return &Spreader{o: o, look: make(chan struct{}, 1), peers: map[crawl.NodeID]*counterpart{}, moved: make(chan struct{})}
+	return &Spreader{
+		o:     o,
+		look:  make(chan struct{}, 1),
+		peers: map[crawl.NodeID]*counterpart{},
+		moved: make(chan struct{}),
+	}
 }
 
 // counterpart is another member as the spreader knows it.
@@ -65,7 +70,8 @@ type answer struct {
 // has reports whether the member had all this, in a view that this node knows: a member
 // with a later view may have sent less than this to a member that joined with that view.
 func (a *answer) has(w *wanted, view crawl.Epoch) bool {
-	return a != nil && a.view <= view && !w.document.NewerThan(&a.document) && scopeset.Covers(a.lengths, w.lengths)
+	return a != nil && a.view <= view && !w.document.NewerThan(&a.document) &&
+		scopeset.Covers(a.lengths, w.lengths)
 }
 
 // wanted is what others are to have.
@@ -213,7 +219,11 @@ func (s *Spreader) exchange(ctx context.Context, m membership.Member) error {
 	}
 }
 
-func (s *Spreader) call(ctx context.Context, m membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+func (s *Spreader) call(
+	ctx context.Context,
+	m membership.Member,
+	req *peer.CrawlRequest,
+) (*peer.CrawlReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	reply, err := s.o.Call(ctx, m, req)
@@ -223,7 +233,8 @@ func (s *Spreader) call(ctx context.Context, m membership.Member, req *peer.Craw
 	return reply, err
 }
 
-// request is the next one to a member: what this node has, with what the member lacks by its last answer.
+// request is the next one to a member: what this node has, with what the member lacks by its last
+// answer.
 func (s *Spreader) request(id crawl.NodeID) (*peer.CrawlRequest, uint64, error) {
 	s.mu.Lock()
 	var c counterpart
@@ -231,7 +242,12 @@ func (s *Spreader) request(id crawl.NodeID) (*peer.CrawlRequest, uint64, error) 
 		c = *known
 	}
 	s.mu.Unlock()
-	req := &peer.CrawlRequest{View: uint64(s.o.viewNumber()), Fetch: c.ask, Rules: s.Stamp(), Have: wireLengths(s.o.Document.Scope.Lengths())}
+	req := &peer.CrawlRequest{
+		View:  uint64(s.o.viewNumber()),
+		Fetch: c.ask,
+		Rules: s.Stamp(),
+		Have:  wireLengths(s.o.Document.Scope.Lengths()),
+	}
 	if c.last == nil {
 		return req, c.asks, nil // its answer shows what it lacks
 	}
@@ -246,7 +262,13 @@ func (s *Spreader) request(id crawl.NodeID) (*peer.CrawlRequest, uint64, error) 
 // note keeps the result of a call, and reports whether nothing is left to exchange. A
 // call after which the member has no more than before is the last one, too: the member
 // rests until it can store again.
-func (s *Spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.CrawlRequest, asks uint64, err error) (done bool) {
+func (s *Spreader) note(
+	id crawl.NodeID,
+	reply *peer.CrawlReply,
+	req *peer.CrawlRequest,
+	asks uint64,
+	err error,
+) (done bool) {
 	all := s.all()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,8 +292,10 @@ func (s *Spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.Crawl
 		c.fetched = c.fetched || !c.ask
 	}
 	complete := c.last.has(all, c.last.view)
-	grew := before == nil || !scopeset.Covers(before.lengths, c.last.lengths) || c.last.document.NewerThan(&before.document)
-	more := !scopeset.Covers(lengthsOf(req.Have), all.lengths) || all.document.Version != req.Rules.CrawlVersion
+	grew := before == nil || !scopeset.Covers(before.lengths, c.last.lengths) ||
+		c.last.document.NewerThan(&before.document)
+	more := !scopeset.Covers(lengthsOf(req.Have), all.lengths) ||
+		all.document.Version != req.Rules.CrawlVersion
 	if c.ask || !complete && (grew || more) {
 		return false
 	}
@@ -284,7 +308,8 @@ func (s *Spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.Crawl
 
 func answerOf(reply *peer.CrawlReply) *answer {
 	a := &answer{view: crawl.Epoch(reply.View), lengths: lengthsOf(reply.Have)}
-	a.document.Version, a.document.By = reply.Rules.GetCrawlVersion(), crawl.NodeID(reply.Rules.GetCrawlBy())
+	a.document.Version, a.document.By = reply.Rules.GetCrawlVersion(),
+		crawl.NodeID(reply.Rules.GetCrawlBy())
 	return a
 }
 

@@ -33,7 +33,8 @@ func TestMajorityWithASilentMember(t *testing.T) {
 		if err := c.nodes["c"].Add("host:two.test"); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.nodes["c"].AwaitMajority(ctx); err == nil || !strings.Contains(err.Error(), "1 of 3") || !strings.Contains(err.Error(), "more than half") {
+		if err := c.nodes["c"].AwaitMajority(ctx); err == nil ||
+			!strings.Contains(err.Error(), "1 of 3") || !strings.Contains(err.Error(), "more than half") {
 			t.Errorf("a member without any other: %v", err)
 		}
 		c.setSilent("b", false)
@@ -44,14 +45,15 @@ func TestMajorityWithASilentMember(t *testing.T) {
 		if err := c.nodes["c"].AwaitMajority(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !c.nodes["a"].doc.Seeds.Has("host:two.test") && !c.nodes["b"].doc.Seeds.Has("host:two.test") { // either of them makes the majority
+		// either of them makes the majority
+		if !c.nodes["a"].doc.Seeds.Has("host:two.test") && !c.nodes["b"].doc.Seeds.Has("host:two.test") {
 			t.Error("no other member has the entry of c")
 		}
 	})
 }
 
-// TestCompleteOnlyWithWhatOthersHave: a node that has seen another stamp may lack an entry until it has
-// fetched it, and reports a member that does not send it.
+// TestCompleteOnlyWithWhatOthersHave: a node that has seen another stamp may lack an entry until it
+// has fetched it, and reports a member that does not send it.
 func TestCompleteOnlyWithWhatOthersHave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +83,8 @@ func TestCompleteOnlyWithWhatOthersHave(t *testing.T) {
 		}
 		began := time.Now()
 		time.Sleep(behindPatience)
-		if names, since := a.Behind(time.Now()); len(names) != 1 || names[0] != "n-b" || since.After(began) {
+		if names, since := a.Behind(time.Now()); len(names) != 1 || names[0] != "n-b" ||
+			since.After(began) {
 			t.Errorf("reported: %v since %v", names, since)
 		}
 		c.setSilent("b", false)
@@ -124,20 +127,22 @@ func TestOrdersReachEveryMember(t *testing.T) {
 		c.setSilent("c", true)
 		began := time.Now()
 		r, err = c.nodes["a"].Control(t.Context(), crawl.ActionResume)
-		if err != nil || len(r.Untold) != 1 || r.Untold[0] != "n-c" || time.Since(began) != orderPatience {
+		if err != nil || len(r.Untold) != 1 || r.Untold[0] != "n-c" ||
+			time.Since(began) != orderPatience {
 			t.Errorf("resume: %+v, %v after %v", r, err, time.Since(began))
 		}
 		c.setSilent("c", false)
 		time.Sleep(2 * rest)
 		synctest.Wait()
-		if d := c.nodes["c"].o.document(); d.State != crawl.CrawlRunning || c.nodes["c"].changed.Load() == 0 {
+		if d := c.nodes["c"].o.document(); d.State != crawl.CrawlRunning ||
+			c.nodes["c"].changed.Load() == 0 {
 			t.Errorf("on c, which is back, the crawl is %s", d.State)
 		}
 	})
 }
 
-// TestFounderFirst: a founder answers no question before its settings are the cluster's, and then they win
-// over those of a joiner that was changed first.
+// TestFounderFirst: a founder answers no question before its settings are the cluster's, and then
+// they win over those of a joiner that was changed first.
 func TestFounderFirst(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)

@@ -67,7 +67,8 @@ func (s *Spreader) AwaitMajority(ctx context.Context) error {
 		s.Wake()
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("scope and settings are on %d of %d members, more than half are needed; silent or late: %s",
+			return fmt.Errorf(
+				"scope and settings are on %d of %d members, more than half are needed; silent or late: %s",
 				members-len(missing), members, strings.Join(namesOf(missing), ", "))
 		case <-changed:
 		case <-time.After(rest): // the view may have changed, or a member have fallen silent

@@ -20,7 +20,8 @@ const maxPieces = 1 << 20
 // it must miss nothing that was stored under an older one.
 func (s *Spreader) Serve(req *peer.CrawlRequest) (*peer.CrawlReply, error) {
 	if view := uint64(s.o.viewNumber()); req.Fetch && view < req.View {
-		return nil, status.Errorf(codes.Unavailable, "this node is at view %d, not yet at %d", view, req.View)
+		return nil, status.Errorf(codes.Unavailable, "this node is at view %d, not yet at %d", view,
+			req.View)
 	}
 	if req.Fetch && s.founding() {
 		return nil, status.Error(codes.Unavailable, "this node is founding the cluster")
@@ -30,7 +31,8 @@ func (s *Spreader) Serve(req *peer.CrawlRequest) (*peer.CrawlReply, error) {
 		size += len(p.Lines)
 	}
 	if size > maxPieces {
-		return nil, status.Errorf(codes.InvalidArgument, "%d bytes of scope entries in one message, %d are allowed", size, maxPieces)
+		return nil, status.Errorf(codes.InvalidArgument,
+			"%d bytes of scope entries in one message, %d are allowed", size, maxPieces)
 	}
 	reply := &peer.CrawlReply{}
 	if err := s.takeOver(req.Document, req.Pieces); err != nil {
@@ -39,7 +41,10 @@ func (s *Spreader) Serve(req *peer.CrawlRequest) (*peer.CrawlReply, error) {
 	// After storing: had a newer view come before, the sender must count under that.
 	reply.View = uint64(s.o.viewNumber())
 	reply.Rules, reply.Have = s.Stamp(), wireLengths(s.o.Document.Scope.Lengths())
-	theirs := crawldoc.Document{Version: req.Rules.GetCrawlVersion(), By: crawl.NodeID(req.Rules.GetCrawlBy())}
+	theirs := crawldoc.Document{
+		Version: req.Rules.GetCrawlVersion(),
+		By:      crawl.NodeID(req.Rules.GetCrawlBy()),
+	}
 	if doc := s.o.document(); doc.NewerThan(&theirs) {
 		reply.Document = encodeDocument(doc)
 	}
@@ -57,13 +62,18 @@ func (s *Spreader) Serve(req *peer.CrawlRequest) (*peer.CrawlReply, error) {
 // Stamp names the rules of this moment: calls between nodes carry it.
 func (s *Spreader) Stamp() *peer.RulesStamp {
 	d := s.o.document()
-	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.o.Document.Scope.Digest()}
+	return &peer.RulesStamp{
+		CrawlVersion: d.Version,
+		CrawlBy:      string(d.By),
+		ScopeHash:    s.o.Document.Scope.Digest(),
+	}
 }
 
 // agrees reports whether a stamp names the rules of this node.
 func (s *Spreader) agrees(r *peer.RulesStamp) bool {
 	own := s.Stamp()
-	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy && r.GetScopeHash() == own.ScopeHash
+	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy &&
+		r.GetScopeHash() == own.ScopeHash
 }
 
 func encodeDocument(d *crawldoc.Document) []byte {

@@ -18,7 +18,9 @@ func TestServeRefuses(t *testing.T) {
 	if _, err := n.Serve(fetchOf(99)); err == nil {
 		t.Error("a question of a newer view was answered")
 	}
-	if _, err := n.Serve(&peer.CrawlRequest{Pieces: []*peer.ScopePiece{{Origin: "p", Lines: make([]byte, maxPieces+1)}}}); err == nil {
+	if _, err := n.Serve(&peer.CrawlRequest{
+		Pieces: []*peer.ScopePiece{{Origin: "p", Lines: make([]byte, maxPieces+1)}},
+	}); err == nil {
 		t.Error("too many entries were taken")
 	}
 	for name, piece := range map[string]*peer.ScopePiece{
@@ -27,16 +29,23 @@ func TestServeRefuses(t *testing.T) {
 		"another folder":      {Origin: "../p", Lines: []byte("host:x.test\n")},
 		"an offset below 0":   {Origin: "p", From: 1 << 63, Lines: []byte("host:x.test\n")},
 	} {
-		if r, err := n.Serve(&peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{piece}}); err != nil || r.Error == "" || n.doc.Scope.Len() != 0 {
+		if r, err := n.Serve(&peer.CrawlRequest{
+			View:   99,
+			Pieces: []*peer.ScopePiece{piece},
+		}); err != nil || r.Error == "" || n.doc.Scope.Len() != 0 {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}
 	// A piece that leaves a gap is passed over, and the answer shows what is here.
-	r, err := n.Serve(&peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{{Origin: "p", From: 12, Lines: []byte("host:x.test\n")}}})
+	r, err := n.Serve(&peer.CrawlRequest{
+		View:   99,
+		Pieces: []*peer.ScopePiece{{Origin: "p", From: 12, Lines: []byte("host:x.test\n")}},
+	})
 	if err != nil || r.Error != "" || len(r.Have) != 0 || r.View != 1 {
 		t.Errorf("a piece after a gap: %v, %v", r, err)
 	}
-	if r, err := n.Serve(&peer.CrawlRequest{Document: []byte(`{"version":`)}); err != nil || r.Error == "" || n.changed.Load() != 0 {
+	if r, err := n.Serve(&peer.CrawlRequest{Document: []byte(`{"version":`)}); err != nil ||
+		r.Error == "" || n.changed.Load() != 0 {
 		t.Errorf("half a document: %v, %v", r, err)
 	}
 }
@@ -59,7 +68,8 @@ func TestFetchInPieces(t *testing.T) {
 	calls := 0
 	for more := true; more && calls < 10; calls++ {
 		r, err := n.Serve(behind(uint64(got.Len())))
-		if err != nil || len(r.Pieces) != 1 || r.Pieces[0].From != uint64(got.Len()) || len(r.Pieces[0].Lines) > maxPiece {
+		if err != nil || len(r.Pieces) != 1 || r.Pieces[0].From != uint64(got.Len()) ||
+			len(r.Pieces[0].Lines) > maxPiece {
 			t.Fatalf("%d pieces, %v", len(r.GetPieces()), err)
 		}
 		got.Write(r.Pieces[0].Lines)

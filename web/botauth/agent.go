@@ -27,22 +27,26 @@ func ParseAgent(text string) (Agent, error) {
 	u, err := url.Parse(text)
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			return Agent{}, errors.New("it has a byte that an address may not have: use plain ASCII, and percent-encode the rest")
+			return Agent{}, errors.New(
+				"it has a byte that an address may not have: use plain ASCII, and percent-encode the rest")
 		}
 	}
 	switch {
 	case err != nil:
 		return Agent{}, errors.New("it is no address: write it like https://bot.example")
 	case u.Scheme != "https":
-		return Agent{}, errors.New("it does not begin with https://, and whoever verifies a signature takes keys from https only")
+		return Agent{}, errors.New(
+			"it does not begin with https://, and whoever verifies a signature takes keys from https only")
 	case u.Hostname() == "":
 		return Agent{}, errors.New("it has no host: write it like https://bot.example")
 	case u.User != nil:
-		return Agent{}, errors.New("it has a user or a password in it, which every web server would see: leave them out")
+		return Agent{}, errors.New(
+			"it has a user or a password in it, which every web server would see: leave them out")
 	case strings.Contains(text, "#"):
 		return Agent{}, errors.New("it has a fragment (#), which is never sent: leave it out")
 	case len(text) > maxAgent:
-		return Agent{}, errors.New("it is longer than 512 bytes, and goes out with each request: give a shorter one")
+		return Agent{}, errors.New(
+			"it is longer than 512 bytes, and goes out with each request: give a shorter one")
 	}
 	origin := "https://" + strings.TrimSuffix(strings.ToLower(u.Host), ":443")
 	if u.RawQuery == "" && !u.ForceQuery && (u.Path == "" || u.Path == "/" || u.Path == WellKnown) {

@@ -57,10 +57,13 @@ func TestVectorSignature(t *testing.T) {
 	t.Parallel()
 	const nonce = "n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA=="
 	component := `"signature-agent";key="agent2"`
-	params := `("@authority" ` + component + `)` + parameters(vectorKey(t), time.Unix(1735689600, 0), time.Unix(4889289600, 0)) +
+	params := `("@authority" ` + component + `)` +
+		parameters(vectorKey(t), time.Unix(1735689600, 0), time.Unix(4889289600, 0)) +
 		`;nonce="` + nonce + `";tag="web-bot-auth"`
 	base := "\"@authority\": example.com\n" + component + ": \"https://signature-agent.test\"\n"
-	if got, want := vectorKey(t).sign(base, params), ":RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:"; got != want {
+	if got, want := vectorKey(t).sign(base, params),
+		":RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:"; got !=
+		want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -75,7 +78,8 @@ func TestSign(t *testing.T) {
 	}
 	k, now := vectorKey(t), time.Unix(2_000_000_000, 0)
 	got := NewSigner(k, agent).Sign("example.com:8080", now, [NonceSize]byte{1})
-	for _, part := range []string{`;created=1999999760;`, `;expires=2000000660;`, `;tag="web-bot-auth"`} {
+	for _, part := range []string{`;created=1999999760;`, `;expires=2000000660;`,
+		`;tag="web-bot-auth"`} {
 		if !strings.Contains(got.Input, part) {
 			t.Errorf("%s has no %s", got.Input, part)
 		}
@@ -84,7 +88,8 @@ func TestSign(t *testing.T) {
 	if got.Agent != "sig1="+member {
 		t.Errorf("agent %s, want %s", got.Agent, "sig1="+member)
 	}
-	base := "\"@authority\": example.com:8080\n\"signature-agent\";key=\"sig1\": " + member + "\n\"@signature-params\": " + strings.TrimPrefix(got.Input, "sig1=")
+	base := "\"@authority\": example.com:8080\n\"signature-agent\";key=\"sig1\": " + member +
+		"\n\"@signature-params\": " + strings.TrimPrefix(got.Input, "sig1=")
 	verify(t, k, base, strings.TrimPrefix(got.Signature, "sig1="))
 }
 
@@ -224,8 +229,10 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"kty": "OKP", "crv": "Ed25519", "use": "sig",
-		"kid": "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U", "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}
-	if len(set.Keys) != 2 || fmt.Sprint(set.Keys[0]) != fmt.Sprint(want) || set.Keys[1]["kid"] != keys[1].ID() {
+		"kid": "poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U",
+		"x":   "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}
+	if len(set.Keys) != 2 || fmt.Sprint(set.Keys[0]) != fmt.Sprint(want) ||
+		set.Keys[1]["kid"] != keys[1].ID() {
 		t.Errorf("got %v, want %v first of two", set.Keys, want)
 	}
 	now := time.Unix(2_000_000_000, 0)

@@ -79,7 +79,8 @@ func ParseKeys(text []byte) ([]Key, error) {
 			return nil, errors.New("both keys are the same: leave one out")
 		}
 		if keys = append(keys, k); len(keys) > MaxKeys {
-			return nil, fmt.Errorf("there are more than %d keys: keep the one that signs and the one before or after it", MaxKeys)
+			return nil, fmt.Errorf(
+				"there are more than %d keys: keep the one that signs and the one before or after it", MaxKeys)
 		}
 	}
 	switch {
@@ -87,14 +88,17 @@ func ParseKeys(text []byte) ([]Key, error) {
 		return nil, fmt.Errorf("%d of %d blocks of PEM are damaged: each needs its BEGIN and END lines",
 			begun-len(keys), begun)
 	case len(keys) == 0:
-		return nil, errors.New("there is no private key in PEM: make one with: crawlnode keygen --bot FILE")
+		return nil, errors.New(
+			"there is no private key in PEM: make one with: crawlnode keygen --bot FILE")
 	}
 	return keys, nil
 }
 
 func parseBlock(block *pem.Block) (Key, error) {
 	if block.Type != pemType {
-		return Key{}, fmt.Errorf("it is %q, not %q: give a private key of Ed25519 as PKCS #8, without a password", block.Type, pemType)
+		return Key{}, fmt.Errorf(
+			"it is %q, not %q: give a private key of Ed25519 as PKCS #8, without a password", block.Type,
+			pemType)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -102,7 +106,8 @@ func parseBlock(block *pem.Block) (Key, error) {
 	}
 	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return Key{}, fmt.Errorf("it is a %T, not a key of Ed25519: make one with: crawlnode keygen --bot FILE", parsed)
+		return Key{}, fmt.Errorf(
+			"it is a %T, not a key of Ed25519: make one with: crawlnode keygen --bot FILE", parsed)
 	}
 	return keyOf(private), nil
 }

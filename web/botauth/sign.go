@@ -45,7 +45,11 @@ func (s *Signer) Sign(authority string, now time.Time, nonce [NonceSize]byte) Si
 	return s.signAt(label, authority, now.Add(-Backdate), now.Add(Life-Backdate), nonce)
 }
 
-func (s *Signer) signAt(label, authority string, created, expires time.Time, nonce [NonceSize]byte) Signed {
+func (s *Signer) signAt(
+	label, authority string,
+	created, expires time.Time,
+	nonce [NonceSize]byte,
+) Signed {
 	member, component := s.agent.member(), `"signature-agent";key="`+label+`"`
 	params := `("@authority" ` + component + `)` + parameters(s.key, created, expires) +
 		`;nonce="` + base64.StdEncoding.EncodeToString(nonce[:]) + `";tag="web-bot-auth"`
@@ -75,7 +79,8 @@ func Directory(keys []Key) []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`{"kty":"OKP","crv":"Ed25519","kid":"` + k.thumbprint + `","x":"` + x(k.private) + `","use":"sig"}`)
+		b.WriteString(`{"kty":"OKP","crv":"Ed25519","kid":"` + k.thumbprint + `","x":"` + x(k.private) +
+			`","use":"sig"}`)
 	}
 	b.WriteString("]}\n")
 	return []byte(b.String())
@@ -96,7 +101,12 @@ func Publish(keys []Key) Published {
 
 // PublishFor makes an answer with the directory, and signs it once with each key of it, for the
 // authority that was asked: whoever copies the directory of another cannot make these.
-func PublishFor(keys []Key, authority string, now time.Time, nonces [MaxKeys][NonceSize]byte) Published {
+func PublishFor(
+	keys []Key,
+	authority string,
+	now time.Time,
+	nonces [MaxKeys][NonceSize]byte,
+) Published {
 	p := Publish(keys)
 	var inputs, signatures []string
 	for i, k := range keys {

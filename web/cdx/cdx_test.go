@@ -20,22 +20,27 @@ const emptyDigest = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 // The lines have the form of what the named programs write.
 const (
 	ours = `org,example)/a 20260102030405 {"url":"https://example.org/a","mime":"text/html",` +
-		`"status":"200","digest":"sha1:` + emptyDigest + `","filename":"x.warc.gz","offset":"1","length":"2"}`
+		`"status":"200","digest":"sha1:` + emptyDigest +
+		`","filename":"x.warc.gz","offset":"1","length":"2"}`
 	commonCrawl = `org,example)/b 20240101000000 {"url": "https://example.org/b", "mime": "text/html", ` +
-		`"mime-detected": "text/html", "status": "301", "digest": "` + emptyDigest + `", "length": "7", ` +
+		`"mime-detected": "text/html", "status": "301", "digest": "` + emptyDigest +
+		`", "length": "7", ` +
 		`"offset": "9", "filename": "crawl-data/x.warc.gz", "languages": "eng"}`
 	pywbRevisit = `org,example)/c 20200101000000 {"url": "https://example.org/c", ` +
 		`"mime": "warc/revisit", "digest": "` + emptyDigest + `"}`
 	numbers = `org,example)/d 2020 {"url":"https://example.org/d","status":404,"digest":null}`
-	eleven  = `org,example)/e 20100203040506 http://example.org/e text/html 200 ` + emptyDigest + ` - - 512 1024 y.arc.gz`
-	seven   = `org,example)/f 20100203040507 http://example.org/f - - - 512`
-	hashed  = `org,example)/g 20200101000000 {"url":"https://example.org/#!/g","status":"200","digest":"md5:` + emptyDigest + `"}`
+	eleven  = `org,example)/e 20100203040506 http://example.org/e text/html 200 ` + emptyDigest +
+		` - - 512 1024 y.arc.gz`
+	seven  = `org,example)/f 20100203040507 http://example.org/f - - - 512`
+	hashed = `org,example)/g 20200101000000 {"url":"https://example.org/#!/g","status":"200","digest":"md5:` +
+		emptyDigest + `"}`
 )
 
 func TestReader(t *testing.T) {
 	t.Parallel()
 	text := strings.Join([]string{
-		"!OpenWayback-CDXJ 1.0", "", ours, commonCrawl, "# comment", pywbRevisit + "\r", numbers, eleven, seven, hashed,
+		"!OpenWayback-CDXJ 1.0", "", ours, commonCrawl, "# comment", pywbRevisit + "\r", numbers, eleven,
+		seven, hashed,
 	}, "\n")
 	want := []string{
 		"3 https://example.org/a 2026-01-02T03:04:05Z text/html 200 true false",
@@ -54,7 +59,8 @@ func TestReader(t *testing.T) {
 	} {
 		got, bad, err := readAll(in)
 		if err != nil || len(bad) > 0 || strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s: %v, %v\n%s\nwant\n%s", name, bad, err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("%s: %v, %v\n%s\nwant\n%s", name, bad, err, strings.Join(got, "\n"),
+				strings.Join(want, "\n"))
 		}
 	}
 }
@@ -63,11 +69,15 @@ func TestReader(t *testing.T) {
 func TestLegends(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		" CDX N b a m s k r M S V g\n" + eleven:                     "2 http://example.org/e 2010-02-03T04:05:06Z text/html 200 true false",
-		" CDX a b s\nhttp://example.org/ 20100101000000 404 more\n": "2 http://example.org/ 2010-01-01T00:00:00Z - 404 false false",
-		"\tCDX\ta\tb\nhttp://example.org/ x\t20100101000000\n":      "2 http://example.org/ x 2010-01-01T00:00:00Z - 0 false false",
+		" CDX N b a m s k r M S V g\n" +
+			eleven: "2 http://example.org/e 2010-02-03T04:05:06Z text/html 200 true false",
+		" CDX a b s\nhttp://example.org/ 20100101000000 404 more\n": "2 http://example.org/ " +
+			"2010-01-01T00:00:00Z - 404 false false",
+		"\tCDX\ta\tb\nhttp://example.org/ x\t20100101000000\n": "2 http://example.org/ x " +
+			"2010-01-01T00:00:00Z - 0 false false",
 		" CDX a b\n" + ours: "2 https://example.org/a 2026-01-02T03:04:05Z text/html 200 true false",
-		"wCDX 20100101000000 http://example.org/ text/html 200 -\n": "1 http://example.org/ 2010-01-01T00:00:00Z text/html 200 false false",
+		"wCDX 20100101000000 http://example.org/ text/html 200 -\n": "1 http://example.org/ " +
+			"2010-01-01T00:00:00Z text/html 200 false false",
 	} {
 		got, bad, err := readAll(strings.NewReader(text))
 		if err != nil || len(bad) > 0 || len(got) != 1 || got[0] != want {
@@ -79,7 +89,8 @@ func TestLegends(t *testing.T) {
 		" CDX N a m\n":    "no field b",
 		" CDX N b a mm\n": `"mm" in its first line`,
 	} {
-		if _, _, err := readAll(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), why) {
+		if _, _, err := readAll(strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %s", text, err, why)
 		}
 	}
@@ -105,7 +116,8 @@ func TestBadLines(t *testing.T) {
 		"\x00\xff\xfe":                                   "it has 1 of the 6 fields",
 	} {
 		got, bad, err := readAll(strings.NewReader(ours + "\n" + line + "\n" + eleven + "\n"))
-		if err != nil || len(got) != 2 || len(bad) != 1 || !strings.HasPrefix(bad[0], "line 2: ") || !strings.Contains(bad[0], why) {
+		if err != nil || len(got) != 2 || len(bad) != 1 || !strings.HasPrefix(bad[0], "line 2: ") ||
+			!strings.Contains(bad[0], why) {
 			t.Errorf("%.60q: %d read, %v, %v; want %s", line, len(got), bad, err, why)
 		}
 	}
@@ -115,10 +127,12 @@ func TestBadLines(t *testing.T) {
 func TestCutGzip(t *testing.T) {
 	t.Parallel()
 	whole := packed(t, ours+"\n"+eleven+"\n")
-	if _, _, err := readAll(bytes.NewReader(whole[:len(whole)-3])); err == nil || !strings.Contains(err.Error(), "cut off or damaged") {
+	if _, _, err := readAll(bytes.NewReader(whole[:len(whole)-3])); err == nil ||
+		!strings.Contains(err.Error(), "cut off or damaged") {
 		t.Errorf("cut: %v", err)
 	}
-	if _, _, err := readAll(strings.NewReader("\x1f\x8bnone")); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, _, err := readAll(strings.NewReader("\x1f\x8bnone")); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("no gzip: %v", err)
 	}
 	for n := 2; n < 20; n++ { // within its header, and behind it
@@ -127,7 +141,8 @@ func TestCutGzip(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken disk")
-	if _, _, err := readAll(io.MultiReader(strings.NewReader(ours), failing{broken})); !errors.Is(err, broken) {
+	if _, _, err := readAll(io.MultiReader(strings.NewReader(ours), failing{broken})); !errors.Is(err,
+		broken) {
 		t.Errorf("an error of reading: %v", err)
 	}
 }
@@ -137,7 +152,8 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func FuzzReader(f *testing.F) {
-	for _, line := range []string{ours, commonCrawl, pywbRevisit, numbers, eleven, " CDX a b\n" + eleven, "\x1f\x8b"} {
+	for _, line := range []string{ours, commonCrawl, pywbRevisit, numbers, eleven,
+		" CDX a b\n" + eleven, "\x1f\x8b"} {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -160,7 +176,8 @@ func FuzzReader(f *testing.F) {
 			if record.URL == "" || record.Date == "" || record.Status < 0 || r.Line() <= last {
 				t.Fatalf("%+v in line %d after %d", record, r.Line(), last)
 			}
-			if sum, ok := record.SHA1(); ok && !strings.HasSuffix(strings.ToUpper(record.Digest), base32.StdEncoding.EncodeToString(sum[:])) {
+			if sum, ok := record.SHA1(); ok &&
+				!strings.HasSuffix(strings.ToUpper(record.Digest), base32.StdEncoding.EncodeToString(sum[:])) {
 				t.Fatalf("%q is read as %x", record.Digest, sum)
 			}
 			last = r.Line()

@@ -26,8 +26,8 @@ type Limits struct {
 var (
 	// VisitLimits are those of a page's redirects: they keep a queue entry small.
 	VisitLimits = Limits{Cookies: 50, Each: 4 << 10, All: 4 << 10}
-	// HostLimits are those of a host: what the draft asks of a user agent for one domain (section 6.1),
-	// with the longest name, value, path and domain that it has a user agent take.
+	// HostLimits are those of a host: what the draft asks of a user agent for one domain (section
+	// 6.1), with the longest name, value, path and domain that it has a user agent take.
 	HostLimits = Limits{Cookies: 50, Each: maxPair + 2*maxAttribute + 128, All: 50 * 4 << 10}
 )
 
@@ -91,7 +91,8 @@ func (j Jar) With(other Jar, now time.Time) Jar {
 	}
 	own := j.read(now)
 	all := slices.DeleteFunc(other.read(now), func(o cookie) bool {
-		return slices.ContainsFunc(own, func(c cookie) bool { return c.name == o.name && c.path == o.path })
+		return slices.ContainsFunc(own,
+			func(c cookie) bool { return c.name == o.name && c.path == o.path })
 	})
 	lines := make([]string, 0, len(all)+len(own))
 	for _, c := range append(all, own...) {

@@ -15,8 +15,8 @@
 //
 // HttpOnly concerns scripts, which see no cookies here. A crawler asks for a page as somebody does
 // who types its address, so cookies of every SameSite go with it. The visit of a part does not know
-// the page that asks for it: package render lets no page ask for parts of a site whose rules give it
-// a log-in that the page's own do not have. SameSite=None without Secure is refused.
+// the page that asks for it: package render lets no page ask for parts of a site whose rules give
+// it a log-in that the page's own do not have. SameSite=None without Secure is refused.
 //
 // A Jar is bounded (Limits): cookies that are too large are refused, and a full Jar drops the
 // oldest, first of those that may be sent over plain http.

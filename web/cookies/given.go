@@ -36,8 +36,8 @@ func (c Cookie) Check() error {
 }
 
 // Of is a jar of a host's cookies, the oldest first. It leaves out cookies that have expired, those
-// that Check finds wrong, and those whose prefix says what is not so. Of two of a name, a domain and
-// a path the second counts.
+// that Check finds wrong, and those whose prefix says what is not so. Of two of a name, a domain
+// and a path the second counts.
 func Of(all []Cookie, now time.Time, l Limits) Jar {
 	var jar []cookie
 	for _, given := range all {

@@ -36,7 +36,8 @@ func (c cookie) lives(now time.Time) bool { return c.expires.IsZero() || c.expir
 // line is the cookie as a jar has it; parse reads it back.
 func (c cookie) line() string {
 	line := c.name + "=" + c.value + "; Path=" + c.path
-	if c.domain != "" { // it is no other cookie's sibling because of it, but another cookie (section 5.7)
+	// it is no other cookie's sibling because of it, but another cookie (section 5.7)
+	if c.domain != "" {
 		line += "; Domain=" + c.domain
 	}
 	if !c.expires.IsZero() {

@@ -11,8 +11,10 @@ import (
 // IPv4 Special-Purpose Address Registry), multicast and reserved ones included.
 var notPublic4 = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
-	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+	"192.168.0.0/16",
+	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",
+	"240.0.0.0/4",
 )
 
 // global6 is the only part of IPv6 that is in use as public unicast space. notPublic6 lists its
@@ -84,7 +86,8 @@ func (f *Fetcher) checkAddr(at netip.AddrPort) error {
 	if !addr.IsValid() {
 		return fmt.Errorf("no address to connect to")
 	}
-	return fmt.Errorf("%s is not a public address: to crawl it add --allow-net %v", addr, Network(addr))
+	return fmt.Errorf("%s is not a public address: to crawl it add --allow-net %v", addr,
+		Network(addr))
 }
 
 // control checks the address that the operating system is about to connect to. It is the last check
@@ -111,7 +114,11 @@ func (f *Fetcher) proxyControl(_, address string, _ syscall.RawConn) error {
 
 // defaultDialer dials as the operating system does, checked by control.
 func (f *Fetcher) defaultDialer() *net.Dialer {
-	return &net.Dialer{Control: f.control, KeepAliveConfig: net.KeepAliveConfig{Enable: false}, FallbackDelay: -1}
+	return &net.Dialer{
+		Control:         f.control,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: false},
+		FallbackDelay:   -1,
+	}
 }
 
 // from is d with a local address.
@@ -127,11 +134,13 @@ func (f *Fetcher) checkSource(req *Request) error {
 		return nil
 	}
 	if f.dialer == nil || len(req.Proxies) > 0 && f.o.DialProxy != nil {
-		return fmt.Errorf("source address %s: the network of this node has none to choose from", req.Source)
+		return fmt.Errorf("source address %s: the network of this node has none to choose from",
+			req.Source)
 	}
 	source, target := req.Source.Unmap(), req.Addr.Unmap()
 	if len(req.Proxies) == 0 && source.Is4() != target.Is4() {
-		return fmt.Errorf("source address %s is %s, the host's address is %s", source, family(source), family(target))
+		return fmt.Errorf("source address %s is %s, the host's address is %s", source, family(source),
+			family(target))
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // connKey identifies what a kept connection can be used for. The address is part of it: a host that
-// moved is not asked at its old address. A connection to a proxy, over which requests for several hosts
-// could be sent, is kept for its own host alone: one request at a time goes to a host.
+// moved is not asked at its old address. A connection to a proxy, over which requests for several
+// hosts could be sent, is kept for its own host alone: one request at a time goes to a host.
 type connKey struct {
 	tls    bool
 	record bool // its certificate was not enforced
@@ -96,7 +96,8 @@ func (x *exchange) dial() (*conn, *Error) {
 	if err := f.checkAddr(at); err != nil {
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
-	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))
+	ctx, cancel := context.WithDeadline(x.ctx,
+		earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))
 	defer cancel()
 	x.dialled = true
 	c := &conn{key: x.key}
@@ -116,7 +117,8 @@ func (x *exchange) dial() (*conn, *Error) {
 	if x.key.tls {
 		if err := x.handshake(c); err != nil {
 			c.raw.Close()
-			return nil, x.notConnected(TLS, fmt.Errorf("TLS with %s at %s: %w%s", x.key.host, target, err, x.tlsHint(err)))
+			return nil, x.notConnected(TLS,
+				fmt.Errorf("TLS with %s at %s: %w%s", x.key.host, target, err, x.tlsHint(err)))
 		}
 	}
 	return c, nil
@@ -133,7 +135,8 @@ func (x *exchange) dialTarget(ctx context.Context, target string) (net.Conn, err
 // notDialled is notConnected for a failure of the dialer, which may be the local address's.
 func (x *exchange) notDialled(c Category, err error) *Error {
 	var call *os.SyscallError
-	if s := x.req.special; s != nil && s.source.IsValid() && errors.As(err, &call) && call.Syscall == "bind" {
+	if s := x.req.special; s != nil && s.source.IsValid() && errors.As(err, &call) &&
+		call.Syscall == "bind" {
 		return &Error{Category: Other, Err: fmt.Errorf("source address %s: %w", s.source, call)}
 	}
 	return x.notConnected(c, err)
@@ -142,7 +145,11 @@ func (x *exchange) notDialled(c Category, err error) *Error {
 // notConnected makes the Error of a connection that could not be made.
 func (x *exchange) notConnected(c Category, err error) *Error {
 	if cause := x.ctx.Err(); cause != nil {
-		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch cancelled: %w", cause)}
+		return &Error{
+			Category:  categoryOfContext(cause),
+			Contacted: true,
+			Err:       fmt.Errorf("fetch cancelled: %w", cause),
+		}
 	}
 	return &Error{Category: c, Contacted: true, Err: err}
 }
@@ -178,7 +185,8 @@ func (x *exchange) handshake(c *conn) error {
 	}
 	var err error
 	c.guard = &floodGuard{Conn: tc, maxHead: x.f.o.MaxHead}
-	c.h2, err = x.f.h2.NewClientConn(withTLSConn(ctx, c.guard), "https", net.JoinHostPort(cfg.ServerName, "443"))
+	c.h2, err = x.f.h2.NewClientConn(withTLSConn(ctx, c.guard), "https",
+		net.JoinHostPort(cfg.ServerName, "443"))
 	return err
 }
 
@@ -186,12 +194,15 @@ func (x *exchange) handshake(c *conn) error {
 // still secure. An alert does not say which of them it misses.
 func (x *exchange) tlsHint(err error) string {
 	text := err.Error()
-	refused := strings.Contains(text, "handshake failure") || strings.Contains(text, "protocol version") ||
-		strings.Contains(text, "unsupported cipher suite") || strings.Contains(text, "unconfigured cipher suite")
+	refused := strings.Contains(text, "handshake failure") ||
+		strings.Contains(text, "protocol version") ||
+		strings.Contains(text, "unsupported cipher suite") ||
+		strings.Contains(text, "unconfigured cipher suite")
 	if x.key.record || !refused {
 		return ""
 	}
-	return "; the server seems to offer only what is no longer secure (RSA key exchange, old ciphers, or TLS before 1.2):" +
+	return "; the server seems to offer only what is no longer secure (RSA key exchange, " +
+		"old ciphers, or TLS before 1.2):" +
 		" --tls-verify record fetches from it all the same"
 }
 
@@ -200,7 +211,11 @@ func verify(cs tls.ConnectionState, cfg *tls.Config) error {
 	if len(cs.PeerCertificates) == 0 {
 		return errors.New("no certificate")
 	}
-	opts := x509.VerifyOptions{Roots: cfg.RootCAs, DNSName: cfg.ServerName, Intermediates: x509.NewCertPool()}
+	opts := x509.VerifyOptions{
+		Roots:         cfg.RootCAs,
+		DNSName:       cfg.ServerName,
+		Intermediates: x509.NewCertPool(),
+	}
 	for _, cert := range cs.PeerCertificates[1:] {
 		opts.Intermediates.AddCert(cert)
 	}
@@ -223,7 +238,8 @@ func (f *Fetcher) tlsConfigs() (strict, lax *tls.Config) {
 	lax = strict.Clone()
 	lax.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	lax.MinVersion = tls.VersionTLS10
-	for _, suites := range [][]*tls.CipherSuite{tls.CipherSuites(), tls.InsecureCipherSuites()} { // with RSA key exchange
+	// with RSA key exchange
+	for _, suites := range [][]*tls.CipherSuite{tls.CipherSuites(), tls.InsecureCipherSuites()} {
 		for _, s := range suites {
 			lax.CipherSuites = append(lax.CipherSuites, s.ID)
 		}

@@ -9,8 +9,8 @@ import (
 
 // Content undoes the content codings of a payload that was stored as it came; codings are the
 // values of its Content-Encoding header. What would be longer than limit bytes, or than the ratio
-// that a fetch allows, is cut there, and cut is true: no more is unpacked, and the memory is at most
-// one and a half times what is returned. A payload without codings is cut at limit as well. A
+// that a fetch allows, is cut there, and cut is true: no more is unpacked, and the memory is at
+// most one and a half times what is returned. A payload without codings is cut at limit as well. A
 // payload that is not in the coding that it names is returned as it is, and bytes behind the coded
 // ones are ignored, as Fetcher.Do does.
 func Content(payload []byte, codings []string, limit int64) (content []byte, cut bool, err error) {

@@ -44,7 +44,8 @@ func TestContent(t *testing.T) {
 	} {
 		got, cut, err := Content(c.payload, c.codings, c.limit)
 		if !errors.Is(err, c.err) || c.err == nil && (!bytes.Equal(got, c.want) || cut != c.cut) {
-			t.Errorf("%s: %d bytes, cut %t, %v; want %d, %t, %v", c.what, len(got), cut, err, len(c.want), c.cut, c.err)
+			t.Errorf("%s: %d bytes, cut %t, %v; want %d, %t, %v", c.what, len(got), cut, err, len(c.want),
+				c.cut, c.err)
 		}
 	}
 }
@@ -69,8 +70,10 @@ func TestContentUnpacksNoMore(t *testing.T) { //nolint:paralleltest // counts wh
 			runtime.ReadMemStats(&before)
 			content, cut, err := Content(bomb, []string{codings}, limit)
 			runtime.ReadMemStats(&after)
-			if most := min(limit, unpackedMost(len(bomb), defaultRatio)); err != nil || !cut || int64(len(content)) > most {
-				t.Errorf("%s of %d bytes, limit %d: %d bytes, cut %t, %v", codings, len(bomb), limit, len(content), cut, err)
+			if most := min(limit, unpackedMost(len(bomb), defaultRatio)); err != nil || !cut ||
+				int64(len(content)) > most {
+				t.Errorf("%s of %d bytes, limit %d: %d bytes, cut %t, %v", codings, len(bomb), limit,
+					len(content), cut, err)
 			}
 			if used := int64(after.TotalAlloc - before.TotalAlloc); used > 2*limit+(20<<20) {
 				t.Errorf("%s of %d bytes, limit %d: %d bytes were allocated", codings, len(bomb), limit, used)
@@ -98,7 +101,8 @@ func TestContentExactly(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			if got, cut, err = Content(payload, codings, int64(n-1)); !cut || err != nil || !bytes.HasPrefix(text, got) {
+			if got, cut, err = Content(payload, codings, int64(n-1)); !cut || err != nil ||
+				!bytes.HasPrefix(text, got) {
 				t.Errorf("%d bytes as %v, one less: %d, cut %t, %v", n, codings, len(got), cut, err)
 			}
 		}

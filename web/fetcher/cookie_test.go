@@ -10,7 +10,8 @@ import (
 // TestCookieIsRedacted: the server gets the request's cookie, an archive does not.
 func TestCookieIsRedacted(t *testing.T) {
 	t.Parallel()
-	for _, cookie := range []string{"", "s=1", "s=1; t=2", "s=<redacted>", `s="a b"`, strings.Repeat("s=1; ", 500) + "t=2"} {
+	for _, cookie := range []string{"", "s=1", "s=1; t=2", "s=<redacted>", `s="a b"`,
+		strings.Repeat("s=1; ", 500) + "t=2"} {
 		got := make(chan string, 1)
 		srv := newRawServer(t, func(s *rawServer, c net.Conn, r *bufio.Reader) {
 			var sent string
@@ -33,7 +34,8 @@ func TestCookieIsRedacted(t *testing.T) {
 			t.Errorf("the server got %q, want %q", sent, cookie)
 		}
 		head := string(resp.RequestHead)
-		if strings.Contains(head, "s=1") || strings.Contains(head, "\r\nCookie: <redacted>\r\n") != (cookie != "") {
+		if strings.Contains(head, "s=1") ||
+			strings.Contains(head, "\r\nCookie: <redacted>\r\n") != (cookie != "") {
 			t.Errorf("archived with %q:\n%s", cookie, head)
 		}
 		resp.Release()

@@ -37,9 +37,9 @@ var errNotCoded = errors.New("the payload does not have the content coding that 
 // plainBytes is how much of a payload is looked at by plain.
 const plainBytes = 1 << 10
 
-// plain reports whether a payload that no decoder takes is text as it is: some servers name a coding
-// and do not apply it. Text has no binary data bytes (MIME Sniffing, section 3) and is UTF-8 or
-// for the most part ASCII; half of the bytes of compressed data are neither.
+// plain reports whether a payload that no decoder takes is text as it is: some servers name a
+// coding and do not apply it. Text has no binary data bytes (MIME Sniffing, section 3) and is UTF-8
+// or for the most part ASCII; half of the bytes of compressed data are neither.
 func plain(b []byte) bool {
 	b = b[:min(len(b), plainBytes)]
 	beyond := 0
@@ -116,17 +116,23 @@ func (x *exchange) decode(r *Response) *Error {
 	return nil
 }
 
-// expected is the likely size of a decoded payload: what a gzip file says at its end, the size modulo 2^32 (RFC 1952, section 2.3.1), or
-// four times what was received. Who lies about it wins no more memory than a payload of firstSpool gets.
+// expected is the likely size of a decoded payload: what a gzip file says at its end, the size
+// modulo 2^32 (RFC 1952, section 2.3.1), or four times what was received. Who lies about it wins no
+// more memory than a payload of firstSpool gets.
 func expected(r *Response, codings []string) int64 {
-	if n := len(r.RawBody); len(codings) == 1 && strings.HasSuffix(codings[0], "gzip") && r.Truncated == "" && n >= 18 {
+	if n := len(r.RawBody); len(codings) == 1 && strings.HasSuffix(codings[0], "gzip") &&
+		r.Truncated == "" && n >= 18 {
 		return int64(binary.LittleEndian.Uint32(r.RawBody[n-4:]))
 	}
 	return 4 * int64(len(r.RawBody))
 }
 
 // drain reads the decoded payload. A decoder that panics on a payload spoils only that payload.
-func (x *exchange) drain(s *stack, out io.Reader, limit, expect int64) (body []byte, cut bool, err error) {
+func (x *exchange) drain(
+	s *stack,
+	out io.Reader,
+	limit, expect int64,
+) (body []byte, cut bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.frees = nil // do not reuse a decoder that panicked
@@ -178,8 +184,9 @@ func (s *stack) build(r io.Reader, codings []string) io.Reader {
 	return r
 }
 
-// one puts one decoder over r, which starts with start. r is a *bytes.Reader or a *bufio.Reader: flate has loops for those two, which take a
-// quarter less time than the one for any other io.ByteReader, and reads no more from them than it needs.
+// one puts one decoder over r, which starts with start. r is a *bytes.Reader or a *bufio.Reader:
+// flate has loops for those two, which take a quarter less time than the one for any other
+// io.ByteReader, and reads no more from them than it needs.
 func (s *stack) one(r io.Reader, start []byte, coding string) io.Reader {
 	switch coding {
 	case "gzip", "x-gzip":
@@ -297,7 +304,10 @@ func (s *stack) brotli(r io.Reader) io.Reader {
 		s.err = z.Reset(r)
 	}
 	s.took(func() { s.d.brotli.Put(z) })
-	return &tolerant{r: z, behind: func(err error) bool { return err.Error() == "brotli: excessive input" }}
+	return &tolerant{
+		r:      z,
+		behind: func(err error) bool { return err.Error() == "brotli: excessive input" },
+	}
 }
 
 // zstd decodes in the caller's goroutine (concurrency 1). The other modes of the library leave
@@ -305,7 +315,8 @@ func (s *stack) brotli(r io.Reader) io.Reader {
 func (s *stack) zstd(r io.Reader) io.Reader {
 	z, _ := s.d.zstd.Get().(*zstd.Decoder)
 	if z == nil {
-		z, s.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindowBytes))
+		z, s.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindowBytes))
 		if s.err != nil {
 			return nil
 		}
@@ -315,7 +326,10 @@ func (s *stack) zstd(r io.Reader) io.Reader {
 		s.d.zstd.Put(z)
 	})
 	s.err = z.Reset(r)
-	return &tolerant{r: z, behind: func(err error) bool { return errors.Is(err, zstd.ErrMagicMismatch) }}
+	return &tolerant{
+		r:      z,
+		behind: func(err error) bool { return errors.Is(err, zstd.ErrMagicMismatch) },
+	}
 }
 
 func (s *stack) took(free func()) {

@@ -65,8 +65,10 @@ func TestDecode(t *testing.T) {
 			{"html-gzip-deflate-gzip.bin", []string{"gzip", "deflate", "gzip"}},
 		} {
 			r := decoded(t, f, testdata(t, c.file), c.codings...)
-			got := bytes.ReplaceAll(r.Body, []byte("`deflate'"), []byte("`gzip'")) // the page says how it was sent
-			if sum := sha1.Sum(got); r.DecodeErr != nil || r.Truncated != "" || hex.EncodeToString(sum[:]) != page {
+			// the page says how it was sent
+			got := bytes.ReplaceAll(r.Body, []byte("`deflate'"), []byte("`gzip'"))
+			if sum := sha1.Sum(got); r.DecodeErr != nil || r.Truncated != "" ||
+				hex.EncodeToString(sum[:]) != page {
 				t.Errorf("%s %v: %v, %d bytes", c.file, c.codings, r.DecodeErr, len(r.Body))
 			}
 			r.Release()
@@ -77,7 +79,8 @@ func TestDecode(t *testing.T) {
 		}
 		r.Release()
 		r = decoded(t, f, testdata(t, "feed-sample1.xml.gz"), "gzip")
-		if sum := sha1.Sum(r.Body); r.DecodeErr != nil || r.Truncated != "" || hex.EncodeToString(sum[:]) != "152da1f7e32753dbb56585cfd80ae6376f8b6a77" {
+		if sum := sha1.Sum(r.Body); r.DecodeErr != nil || r.Truncated != "" ||
+			hex.EncodeToString(sum[:]) != "152da1f7e32753dbb56585cfd80ae6376f8b6a77" {
 			t.Errorf("feed: %v, %d bytes", r.DecodeErr, len(r.Body))
 		}
 		r.Release()
@@ -87,10 +90,15 @@ func TestDecode(t *testing.T) {
 func TestDecodeBroken(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(t, Options{})
-	for file, least := range map[string]int{"truncated-crc-error.gz": 25_000, "truncated-crc-error-short.gz": 3_000, "unexpected-eof.gz": 8_000} {
+	for file, least := range map[string]int{
+		"truncated-crc-error.gz":       25_000,
+		"truncated-crc-error-short.gz": 3_000,
+		"unexpected-eof.gz":            8_000,
+	} {
 		r := decoded(t, f, testdata(t, file), "gzip")
 		if r.DecodeErr == nil || len(r.Body) < least {
-			t.Errorf("%s: %d bytes, error %v; want what can be read and an error", file, len(r.Body), r.DecodeErr)
+			t.Errorf("%s: %d bytes, error %v; want what can be read and an error", file, len(r.Body),
+				r.DecodeErr)
 		}
 	}
 	for _, c := range []struct{ raw, coding, want string }{
@@ -102,12 +110,16 @@ func TestDecodeBroken(t *testing.T) {
 			t.Errorf("%q as %s: %q, %v", c.raw, c.coding, r.Body, r.DecodeErr)
 		}
 	}
-	for _, coding := range []string{"br", "zstd", "deflate"} { // what no decoder takes, and is text, is used as it came
-		for _, text := range []string{"plain text", "<!DOCTYPE html><p>Grüße", repeat("<a href=/x>caf\xe9</a>", 200)} {
-			if r := decoded(t, f, []byte(text), coding); string(r.Body) != text || !errors.Is(r.DecodeErr, errNotCoded) || r.Coded() {
+	// what no decoder takes, and is text, is used as it came
+	for _, coding := range []string{"br", "zstd", "deflate"} {
+		for _, text := range []string{"plain text", "<!DOCTYPE html><p>Grüße",
+			repeat("<a href=/x>caf\xe9</a>", 200)} {
+			if r := decoded(t, f, []byte(text), coding); string(r.Body) != text ||
+				!errors.Is(r.DecodeErr, errNotCoded) || r.Coded() {
 				t.Errorf("%.20q as %s: %.20q, %v", text, coding, r.Body, r.DecodeErr)
 			}
-			if got, _, err := Content([]byte(text), []string{coding}, 1<<20); string(got) != text || err != nil {
+			if got, _, err := Content([]byte(text), []string{coding}, 1<<20); string(got) != text ||
+				err != nil {
 				t.Errorf("%.20q stored as %s: %.20q, %v", text, coding, got, err)
 			}
 		}
@@ -115,7 +127,8 @@ func TestDecodeBroken(t *testing.T) {
 			t.Errorf("garbage as %s: %q", coding, r.Body)
 		}
 	}
-	if r := decoded(t, f, []byte("x"), "gzip, gzip, gzip, gzip, gzip, gzip"); !errors.Is(r.DecodeErr, errTooManyCodings) || r.Body != nil {
+	if r := decoded(t, f, []byte("x"), "gzip, gzip, gzip, gzip, gzip, gzip"); !errors.Is(r.DecodeErr,
+		errTooManyCodings) || r.Body != nil {
 		t.Errorf("six codings: %v", r.DecodeErr)
 	}
 }
@@ -134,7 +147,8 @@ func TestBombs(t *testing.T) {
 		}
 		r.Release()
 		r = decoded(t, newFetcher(t, Options{MaxBody: 1 << 30}), raw, name)
-		if most := max(ratioFreeBytes, 400*len(raw)); r.Truncated == "" && len(r.Body) > most || len(r.Body) > most {
+		if most := max(ratioFreeBytes, 400*len(raw)); r.Truncated == "" && len(r.Body) > most ||
+			len(r.Body) > most {
 			t.Errorf("%s: %d bytes of %d, truncated %v", name, len(r.Body), len(raw), r.Truncated)
 		}
 	}
@@ -178,12 +192,15 @@ func TestEncodedAnswer(t *testing.T) {
 	}))
 	defer srv.Close()
 	resp := mustDo(t, newFetcher(t, Options{}), ask(t, "http", srv.Listener.Addr().String(), "/"))
-	if !bytes.Equal(resp.RawBody, raw) || len(resp.Body) != 74837 || resp.MediaType != "text/html" || resp.ContentType != "text/html" ||
+	if !bytes.Equal(resp.RawBody, raw) || len(resp.Body) != 74837 || resp.MediaType != "text/html" ||
+		resp.ContentType != "text/html" ||
 		!strings.Contains(string(resp.ResponseHead), "Content-Encoding: gzip\r\n") {
 		t.Errorf("%d raw bytes, %d decoded, type %q", len(resp.RawBody), len(resp.Body), resp.MediaType)
 	}
-	cut := mustDo(t, newFetcher(t, Options{MaxBody: 4000}), ask(t, "http", srv.Listener.Addr().String(), "/"))
-	if cut.Truncated == "" || cut.DecodeErr != nil || len(cut.RawBody) != 4000 || len(cut.Body) != 4000 {
+	cut := mustDo(t, newFetcher(t, Options{MaxBody: 4000}),
+		ask(t, "http", srv.Listener.Addr().String(), "/"))
+	if cut.Truncated == "" || cut.DecodeErr != nil || len(cut.RawBody) != 4000 ||
+		len(cut.Body) != 4000 {
 		t.Errorf("cut: %d raw bytes, %d decoded, %v", len(cut.RawBody), len(cut.Body), cut.DecodeErr)
 	}
 }
@@ -249,23 +266,28 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestBytesBehind: bytes behind a whole coded payload that are none of it are ignored, by the fetcher
-// and by readers of what it stored, as browsers do.
+// TestBytesBehind: bytes behind a whole coded payload that are none of it are ignored, by the
+// fetcher and by readers of what it stored, as browsers do.
 func TestBytesBehind(t *testing.T) {
 	t.Parallel()
 	f := newFetcher(t, Options{})
 	text := []byte(repeat("all work and no play\n", 300))
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		packed := coded(coding, text)
-		for _, behind := range []string{"", "\n", "abc", "\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x1f\x8b", "\x1f\x8bxyz and more bytes", repeat("<!-- -->", 100)} {
+		for _, behind := range []string{"", "\n", "abc", "\x00\x00\x00",
+			"\x00\x00\x00\x00\x00\x00\x00\x00", "\x1f\x8b", "\x1f\x8bxyz and more bytes",
+			repeat("<!-- -->", 100)} {
 			if coding == "zstd" && len(behind) < 4 && behind != "" {
 				continue // the library takes them for a frame that was cut: all is decoded, with an error
 			}
 			payload := append(append([]byte(nil), packed...), behind...)
-			if r := decoded(t, f, payload, coding); r.DecodeErr != nil || r.Truncated != "" || !bytes.Equal(r.Body, text) || !r.Coded() {
-				t.Errorf("%s, %.10q behind: %d bytes, cut %q, %v", coding, behind, len(r.Body), r.Truncated, r.DecodeErr)
+			if r := decoded(t, f, payload, coding); r.DecodeErr != nil || r.Truncated != "" ||
+				!bytes.Equal(r.Body, text) || !r.Coded() {
+				t.Errorf("%s, %.10q behind: %d bytes, cut %q, %v", coding, behind, len(r.Body), r.Truncated,
+					r.DecodeErr)
 			}
-			if got, cut, err := Content(payload, []string{coding}, 1<<20); err != nil || cut || !bytes.Equal(got, text) {
+			if got, cut, err := Content(payload, []string{coding}, 1<<20); err != nil || cut ||
+				!bytes.Equal(got, text) {
 				t.Errorf("%s stored, %.10q behind: %d bytes, cut %t, %v", coding, behind, len(got), cut, err)
 			}
 		}

@@ -22,6 +22,7 @@ func limitDelivery(nc net.Conn) {
 		return
 	}
 	_ = rc.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(deliveryLimit.Milliseconds()))
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout,
+			int(deliveryLimit.Milliseconds()))
 	})
 }

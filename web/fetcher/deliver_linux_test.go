@@ -27,7 +27,9 @@ func TestLimitDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ms int
-	if cerr := rc.Control(func(fd uintptr) { ms, err = syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout) }); cerr != nil || err != nil {
+	if cerr := rc.Control(func(fd uintptr) {
+		ms, err = syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout)
+	}); cerr != nil || err != nil {
 		t.Fatal(cerr, err)
 	}
 	if ms != int(deliveryLimit.Milliseconds()) {

@@ -16,12 +16,17 @@ import (
 func TestBeforeWrite(t *testing.T) {
 	t.Parallel()
 	noRight := errors.New("no right")
-	for name, c := range map[string]struct{ tls, h2 bool }{"http": {}, "https": {tls: true}, "http/2": {tls: true, h2: true}} {
+	for name, c := range map[string]struct{ tls, h2 bool }{
+		"http":   {},
+		"https":  {tls: true},
+		"http/2": {tls: true, h2: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int64
 			conns := 0
-			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+			srv := httptest.NewUnstartedServer(
+				http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 			scheme := "http"
 			if c.tls {
 				scheme, srv.EnableHTTP2 = "https", c.h2
@@ -30,17 +35,21 @@ func TestBeforeWrite(t *testing.T) {
 				srv.Start()
 			}
 			defer srv.Close()
-			f := newFetcher(t, Options{TLSRecord: true, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				c, err := new(net.Dialer).DialContext(ctx, network, addr)
-				conns++
-				return c, err
-			}})
+			f := newFetcher(t, Options{
+				TLSRecord: true,
+				DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					c, err := new(net.Dialer).DialContext(ctx, network, addr)
+					conns++
+					return c, err
+				},
+			})
 			r := ask(t, scheme, srv.Listener.Addr().String(), "/")
 			refuse := func(kept bool) {
 				t.Helper()
 				r.BeforeWrite = func() error { return noRight }
 				_, err := f.Do(context.Background(), r)
-				if e := wantCategory(t, err, Other); !errors.Is(err, ErrRefused) || !errors.Is(err, noRight) || e.Contacted == kept {
+				if e := wantCategory(t, err, Other); !errors.Is(err, ErrRefused) || !errors.Is(err, noRight) ||
+					e.Contacted == kept {
 					t.Errorf("on a kept connection: %v; error %v, contacted %v", kept, err, e.Contacted)
 				}
 				if f.IdleConns() != 0 {
@@ -57,7 +66,8 @@ func TestBeforeWrite(t *testing.T) {
 			}
 			mustDo(t, f, r).Release()
 			if refuse(true); asked != 1 || requests.Load() != 1 || conns != 2 {
-				t.Errorf("asked %d times, %d requests on %d connections; want 1, 1 and 2", asked, requests.Load(), conns)
+				t.Errorf("asked %d times, %d requests on %d connections; want 1, 1 and 2", asked,
+					requests.Load(), conns)
 			}
 		})
 	}
@@ -84,7 +94,8 @@ func TestBeforeWriteAgain(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := f.Do(context.Background(), r); !errors.Is(err, ErrRefused) || asked != 2 || srv.requests.Load() != 0 {
+	if _, err := f.Do(context.Background(), r); !errors.Is(err, ErrRefused) || asked != 2 ||
+		srv.requests.Load() != 0 {
 		t.Errorf("error %v, asked %d times, %d requests", err, asked, srv.requests.Load())
 	}
 }

@@ -52,12 +52,12 @@
 // space wait for a share of Options.LargeBodyMemory; the wait does not count
 // against the time limits of the fetch.
 //
-// Which proxies, headers and credentials a request has is the caller's choice. The address rules hold
-// behind a proxy: the server's address is resolved and judged here, and https, and everything over
-// SOCKS, is connected to exactly that address. Plain HTTP over an HTTP proxy has the whole URL in the
-// request, and the proxy resolves the name once more: its own rules must keep it from addresses that
-// the crawl must not reach.
+// Which proxies, headers and credentials a request has is the caller's choice. The address rules
+// hold behind a proxy: the server's address is resolved and judged here, and https, and everything
+// over SOCKS, is connected to exactly that address. Plain HTTP over an HTTP proxy has the whole URL
+// in the request, and the proxy resolves the name once more: its own rules must keep it from
+// addresses that the crawl must not reach.
 //
-// What it does not do: follow redirects, keep cookies, choose proxies or credentials, resolve names,
-// obey robots.txt, wait between requests. The callers do this where it is needed.
+// What it does not do: follow redirects, keep cookies, choose proxies or credentials, resolve
+// names, obey robots.txt, wait between requests. The callers do this where it is needed.
 package fetcher

@@ -21,8 +21,9 @@ const (
 	Protocol                       // invalid HTTP, or no answer
 	Truncated                      // the connection ended inside the payload
 	BlockedAddress                 // the address must not be connected to
-	Proxy                          // no proxy of the request works, or takes it: not the server's failure
-	Other                          // the request itself is invalid, or the caller cancelled it
+	// no proxy of the request works, or takes it: not the server's failure
+	Proxy
+	Other // the request itself is invalid, or the caller cancelled it
 )
 
 var categoryNames = [...]string{
@@ -87,7 +88,8 @@ type timeoutError struct{ what string }
 func (e timeoutError) Error() string { return e.what }
 
 func tooSlow(received int64, from time.Time) error {
-	return timeoutError{fmt.Sprintf("%d bytes of the payload in %v: too slow", received, time.Since(from).Round(time.Millisecond))}
+	return timeoutError{fmt.Sprintf("%d bytes of the payload in %v: too slow", received,
+		time.Since(from).Round(time.Millisecond))}
 }
 
 // isTimeout reports whether a connection's deadline passed.
@@ -100,7 +102,11 @@ func isTimeout(err error) bool {
 // read. The caller's own cancellation takes precedence over the error of the connection.
 func (x *exchange) failed(inBody bool, err error) *Error {
 	if cause := x.ctx.Err(); cause != nil {
-		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch cancelled: %w", cause)}
+		return &Error{
+			Category:  categoryOfContext(cause),
+			Contacted: true,
+			Err:       fmt.Errorf("fetch cancelled: %w", cause),
+		}
 	}
 	e := &Error{Category: Protocol, Contacted: true, Err: err}
 	var slow timeoutError

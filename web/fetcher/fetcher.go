@@ -121,8 +121,8 @@ type Request struct {
 	TLSRecord bool
 	// Timeout and HeadTimeout override those of the Options when set.
 	Timeout, HeadTimeout time.Duration
-	// Cookie is the value of the request's Cookie header, Authorization that of Authorization; "" sends
-	// none.
+	// Cookie is the value of the request's Cookie header, Authorization that of Authorization; ""
+	// sends none.
 	Cookie, Authorization string
 	// Headers are sent as well. One that the Fetcher sends by itself is replaced, and without a value
 	// it is not sent. They must pass CheckHeader.
@@ -166,9 +166,9 @@ type Response struct {
 	TLS        *TLSInfo // nil for plain HTTP
 	// RequestHead and ResponseHead are the heads as sent and received, but for the values of Cookie,
 	// Authorization, Proxy-Authorization and headers that are secret, which are <redacted>: lines
-	// ended by CR LF, with the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has no transfer
-	// coding, and bytes that could forge a line are blanked. An HTTP/2 exchange is written as the
-	// equivalent HTTP/1.1 one.
+	// ended by CR LF, with the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has
+	// no transfer coding, and bytes that could forge a line are blanked. An HTTP/2 exchange is written
+	// as the equivalent HTTP/1.1 one.
 	RequestHead, ResponseHead []byte
 	// RawBody is the payload as received, without transfer coding, with the
 	// content codings that ResponseHead names.
@@ -187,13 +187,15 @@ type Response struct {
 	Started                time.Time // wall and monotonic
 	Took                   time.Duration
 	Reused                 bool // on a kept connection
-	// Conditional says that the request had a validator, so that the status may be 304. A 304 without is an error.
+	// Conditional says that the request had a validator, so that the status may be 304. A 304 without
+	// is an error.
 	Conditional bool
 
 	held *exchange // the exchange that made it; nil once released
 }
 
-// Coded reports whether RawBody is compressed: it had content codings, and could be decoded, to the end or to a limit.
+// Coded reports whether RawBody is compressed: it had content codings, and could be decoded, to the
+// end or to a limit.
 func (r *Response) Coded() bool {
 	return len(r.RawBody) > 0 && len(r.Body) > 0 && r.DecodeErr == nil && &r.Body[0] != &r.RawBody[0]
 }
@@ -260,8 +262,8 @@ func (f *Fetcher) IdleConns() int { return f.pool.len() }
 // FailingProxies lists the proxies of requests whose last use failed.
 func (f *Fetcher) FailingProxies(now time.Time) []proxy.Failure { return f.proxies.Failing(now) }
 
-// asked is what an exchange needs of its Request until it ends. It is a part of it because each fetch
-// allocates an exchange.
+// asked is what an exchange needs of its Request until it ends. It is a part of it because each
+// fetch allocates an exchange.
 type asked struct {
 	url                urlnorm.URL
 	etag, lastModified string
@@ -351,7 +353,10 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	}
 	x.timeout, x.headTime = cmp.Or(req.Timeout, f.o.Timeout), cmp.Or(req.HeadTimeout, f.o.HeadTimeout)
 	if !plainValue(req.UserAgent) || !plainValue(f.o.UserAgent) {
-		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
+		return nil, &Error{
+			Category: Other,
+			Err:      errors.New("the user agent has control characters in it"),
+		}
 	}
 	if err := x.specialise(req); err != nil {
 		return nil, &Error{Category: Other, Err: err}
@@ -365,7 +370,8 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 
 // specialise takes over what few requests have.
 func (x *exchange) specialise(req *Request) error {
-	if len(req.Headers) == 0 && req.Authorization == "" && len(req.Proxies) == 0 && !req.Source.IsValid() {
+	if len(req.Headers) == 0 && req.Authorization == "" && len(req.Proxies) == 0 &&
+		!req.Source.IsValid() {
 		return nil
 	}
 	for _, h := range req.Headers {
@@ -402,8 +408,8 @@ func (x *exchange) run() (*Response, error) {
 	return resp, nil
 }
 
-// once takes a kept connection or dials. A request is made twice in only one case: a kept connection
-// refuses its first byte.
+// once takes a kept connection or dials. A request is made twice in only one case: a kept
+// connection refuses its first byte.
 func (x *exchange) once() (*Response, *Error) {
 	if c := x.f.pool.take(x.key); c != nil {
 		c.used = true

@@ -21,8 +21,10 @@ import (
 func TestPage(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if got := r.Header; len(got) != 5 || got.Get("User-Agent") != "crawlnode/test" || got.Get("If-None-Match") != `"v1"` ||
-			got.Get("If-Modified-Since") == "" || r.ContentLength != 0 || r.URL.RequestURI() != "/a%20b?q=%C3%A4" {
+		if got := r.Header; len(got) != 5 || got.Get("User-Agent") != "crawlnode/test" ||
+			got.Get("If-None-Match") != `"v1"` ||
+			got.Get("If-Modified-Since") == "" || r.ContentLength != 0 ||
+			r.URL.RequestURI() != "/a%20b?q=%C3%A4" {
 			t.Errorf("request %s with %v", r.URL.RequestURI(), got)
 		}
 		w.Header().Set("Content-Type", "Text/HTML; charset=utf-8")
@@ -34,15 +36,19 @@ func TestPage(t *testing.T) {
 	r.ETag, r.LastModified = `"v1"`, "Sat, 01 Jan 2000 00:00:00 GMT"
 	for i := range 2 {
 		resp := mustDo(t, f, r)
-		if resp.Status != 200 || resp.Proto != "HTTP/1.1" || string(resp.Body) != "<p>hello" || resp.MediaType != "text/html" ||
-			resp.ContentType != "text/html; charset=utf-8" || resp.Truncated != "" || resp.WireBytes != 8 || resp.TLS != nil ||
+		if resp.Status != 200 || resp.Proto != "HTTP/1.1" || string(resp.Body) != "<p>hello" ||
+			resp.MediaType != "text/html" ||
+			resp.ContentType != "text/html; charset=utf-8" || resp.Truncated != "" || resp.WireBytes != 8 ||
+			resp.TLS != nil ||
 			resp.RemoteAddr != r.Addr || resp.Took <= 0 || resp.Reused != (i == 1) {
 			t.Errorf("fetch %d: %+v", i, resp)
 		}
-		if head := string(resp.RequestHead); !strings.HasPrefix(head, "GET /a%20b?q=%C3%A4 HTTP/1.1\r\nHost: 127.0.0.1:") || !strings.HasSuffix(head, "\r\n\r\n") {
+		if head := string(resp.RequestHead); !strings.HasPrefix(head,
+			"GET /a%20b?q=%C3%A4 HTTP/1.1\r\nHost: 127.0.0.1:") || !strings.HasSuffix(head, "\r\n\r\n") {
 			t.Errorf("request head %q", head)
 		}
-		if head := string(resp.ResponseHead); !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "Content-Length: 8\r\n") {
+		if head := string(resp.ResponseHead); !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") ||
+			!strings.Contains(head, "Content-Length: 8\r\n") {
 			t.Errorf("response head %q", head)
 		}
 		resp.Release()
@@ -123,8 +129,10 @@ func TestNothingWritten(t *testing.T) {
 
 func TestRedirectIsAnAnswer(t *testing.T) {
 	t.Parallel()
-	for _, to := range []string{"/next", "file:///etc/passwd", "gopher://x/", "http://169.254.169.254/"} {
-		srv := says(t, "HTTP/1.1 302 Found\r\nLocation: "+to+"\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")
+	for _, to := range []string{"/next", "file:///etc/passwd", "gopher://x/",
+		"http://169.254.169.254/"} {
+		srv := says(t,
+			"HTTP/1.1 302 Found\r\nLocation: "+to+"\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")
 		resp := mustDo(t, newFetcher(t, Options{}), ask(t, "http", srv.addr, "/"))
 		if resp.Status != 302 || resp.Header.Get("Location") != to || srv.requests.Load() != 1 {
 			t.Errorf("redirect to %s: status %d, %d requests", to, resp.Status, srv.requests.Load())
@@ -142,14 +150,33 @@ func TestAnswers(t *testing.T) {
 		status       int
 		body, head   string
 	}{
-		{name: "chunked", answer: ok + "Transfer-Encoding: chunked\r\nX: y\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nT: v\r\n\r\n", status: 200, body: "abcde", head: ok + "X: y\r\n\r\n"},
+		{
+			name: "chunked",
+			answer: ok +
+				"Transfer-Encoding: chunked\r\nX: y\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nT: v\r\n\r\n",
+			status: 200,
+			body:   "abcde",
+			head:   ok + "X: y\r\n\r\n",
+		},
 		{name: "until close", answer: ok + "\r\nabc", status: 200, body: "abc"},
 		{name: "http 1.0", answer: "HTTP/1.0 404 Nope\r\n\r\nabc", status: 404, body: "abc", head: "HTTP/1.0 404 Nope\r\n\r\n"},
 		{name: "no reason phrase", answer: "HTTP/1.1 200\r\n\r\nabc", status: 200, body: "abc"},
 		{name: "bare line feeds", answer: "HTTP/1.1 200 OK\nA: b\n\nabc", status: 200, body: "abc", head: ok + "A: b\r\n\r\n"},
 		{name: "folded", answer: ok + "A: b\r\n c\r\n\r\nabc", status: 200, body: "abc", head: ok + "A: b\r\n c\r\n\r\n"},
-		{name: "length and chunked", answer: ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", status: 200, body: "a", head: ok + "\r\n"},
-		{name: "interim", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc", status: 200, body: "abc", head: ok + "\r\n"},
+		{
+			name:   "length and chunked",
+			answer: ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+			status: 200,
+			body:   "a",
+			head:   ok + "\r\n",
+		},
+		{
+			name:   "interim",
+			answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc",
+			status: 200,
+			body:   "abc",
+			head:   ok + "\r\n",
+		},
 		{name: "no content", answer: "HTTP/1.1 204 No\r\n\r\n", status: 204},
 		{name: "not modified, unasked", answer: "HTTP/1.1 304 Same\r\nContent-Length: 7\r\n\r\n", err: true, want: Protocol},
 		{name: "forged line", answer: ok + "A: b\rEvil: 1\r\n\r\nabc", status: 200, body: "abc", head: ok + "A: b Evil: 1\r\n\r\n"},
@@ -174,7 +201,8 @@ func TestAnswers(t *testing.T) {
 				wantCategory(t, err, c.want)
 			} else if err != nil {
 				t.Fatal(err)
-			} else if resp.Status != c.status || string(resp.Body) != c.body || c.head != "" && string(resp.ResponseHead) != c.head {
+			} else if resp.Status != c.status || string(resp.Body) != c.body ||
+				c.head != "" && string(resp.ResponseHead) != c.head {
 				t.Errorf("status %d, body %q, head %q", resp.Status, resp.Body, resp.ResponseHead)
 			}
 			if n := srv.requests.Load(); n != 1 {
@@ -206,8 +234,9 @@ func TestUncleanConnectionIsNotKept(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
-		"length":  page(repeat("x", 1000)),
-		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n" + repeat("x", 1000) + "\r\n0\r\n\r\n",
+		"length": page(repeat("x", 1000)),
+		"chunked": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n" + repeat("x", 1000) +
+			"\r\n0\r\n\r\n",
 		"endless": "HTTP/1.1 200 OK\r\n\r\n" + repeat("x", 1<<20),
 	} {
 		srv := says(t, answer)
@@ -252,7 +281,12 @@ func TestSlowServers(t *testing.T) {
 		}
 	}
 	// A machine that is busy may take seconds for a head that comes.
-	o := Options{HeadTimeout: 10 * time.Second, MinRate: 1000, MinRateAfter: 2 * time.Second, Timeout: time.Minute}
+	o := Options{
+		HeadTimeout:  10 * time.Second,
+		MinRate:      1000,
+		MinRateAfter: 2 * time.Second,
+		Timeout:      time.Minute,
+	}
 	whole, late := o, o
 	whole.MinRate, whole.Timeout = 1, 5*time.Second
 	late.HeadTimeout = 150 * time.Millisecond
@@ -260,7 +294,8 @@ func TestSlowServers(t *testing.T) {
 		talk func(*rawServer, net.Conn, *bufio.Reader)
 		o    Options
 	}{
-		"drip": {drip, o}, "mute": {mute, late}, "hang after head": {hang, late}, "slow head": {slowHead, late}, "whole": {drip, whole},
+		"drip": {drip, o}, "mute": {mute, late}, "hang after head": {hang, late},
+		"slow head": {slowHead, late}, "whole": {drip, whole},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -331,10 +366,13 @@ func TestConnectFails(t *testing.T) {
 	_, err := newFetcher(t, Options{}).Do(context.Background(), ask(t, "http", addr, "/"))
 	wantCategory(t, err, Connect)
 
-	o := Options{ConnectTimeout: 20 * time.Millisecond, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}}
+	o := Options{
+		ConnectTimeout: 20 * time.Millisecond,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}
 	_, err = newFetcher(t, o).Do(context.Background(), ask(t, "http", addr, "/"))
 	wantCategory(t, err, Connect)
 }
@@ -350,7 +388,8 @@ func TestBadRequests(t *testing.T) {
 	wantCategory(t, err, Other)
 	r.UserAgent, r.ETag, r.LastModified = "a", "x\r\nEvil: 1", "\x00"
 	x, err := f.newExchange(context.Background(), &r)
-	if err != nil || strings.Contains(string(x.head), "Evil") || strings.Contains(string(x.head), "Modified") {
+	if err != nil || strings.Contains(string(x.head), "Evil") ||
+		strings.Contains(string(x.head), "Modified") {
 		t.Errorf("head %q, error %v", x.head, err)
 	}
 }
@@ -358,7 +397,8 @@ func TestBadRequests(t *testing.T) {
 // TestLargeBodiesWait checks that large payloads share one budget.
 func TestLargeBodiesWait(t *testing.T) {
 	t.Parallel()
-	srv := says(t, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 614400\r\n\r\n"+repeat("x", 600<<10))
+	srv := says(t,
+		"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 614400\r\n\r\n"+repeat("x", 600<<10))
 	f := newFetcher(t, Options{LargeBodyMemory: 1 << 20})
 	first := mustDo(t, f, ask(t, "http", srv.addr, "/1"))
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -403,7 +443,8 @@ func TestBlockedAddresses(t *testing.T) {
 		return nil, errors.New("no network")
 	}})
 	defer f.Close()
-	blocked := strings.Fields(`169.254.169.254 127.0.0.1 127.1.2.3 0.0.0.0 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1
+	blocked := strings.Fields(
+		`169.254.169.254 127.0.0.1 127.1.2.3 0.0.0.0 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1
 		192.0.0.1 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 240.0.0.1 255.255.255.255 192.88.99.1
 		::1 :: fe80::1 fe80::1%eth0 fc00::1 fd00:ec2::254 ff02::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::127.0.0.1 64:ff9b::7f00:1
 		64:ff9b:1::1 2002:7f00:1::1 2001::1 2001:db8::1 100::1 3fff::1 5f00::1 fec0::1`)
@@ -421,7 +462,8 @@ func TestBlockedAddresses(t *testing.T) {
 	if len(dialled) > 0 {
 		t.Errorf("dialled %v", dialled)
 	}
-	for _, s := range []string{"8.8.8.8", "172.32.0.1", "100.128.0.1", "1.1.1.1", "2606:4700::1111", "2a00:1450::1"} {
+	for _, s := range []string{"8.8.8.8", "172.32.0.1", "100.128.0.1", "1.1.1.1", "2606:4700::1111",
+		"2a00:1450::1"} {
 		if !IsPublic(netip.MustParseAddr(s)) {
 			t.Errorf("%s is not public", s)
 		}

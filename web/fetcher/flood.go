@@ -113,7 +113,8 @@ func (g *floodGuard) count(kind, flags byte, size int) error {
 			g.idle += unknownCost - 1
 		}
 	}
-	if limit := floodAllowance + floodPerFetch*g.fetches.Load() + g.payload/floodDataBytes; g.idle > limit {
+	if limit := floodAllowance + floodPerFetch*g.fetches.Load() +
+		g.payload/floodDataBytes; g.idle > limit {
 		return fmt.Errorf("%w: %d without content", ErrFlood, g.idle)
 	}
 	return nil

@@ -51,7 +51,9 @@ func TestFlood(t *testing.T) {
 			if err == nil {
 				t.Fatal("a flood is an answer")
 			}
-			if kind != "RST_STREAM" && kind != "interim answers" && kind != "CONTINUATION" && !errors.Is(err, ErrFlood) { // those end the exchange itself
+			// those end the exchange itself
+			if kind != "RST_STREAM" && kind != "interim answers" && kind != "CONTINUATION" &&
+				!errors.Is(err, ErrFlood) {
 				t.Errorf("error: %v", err)
 			}
 			if took := time.Since(begun); took > time.Minute {
@@ -70,7 +72,11 @@ func TestFloodGuard(t *testing.T) {
 		for range 40 {
 			_ = fr.WritePing(false, [8]byte{}) // a buffer takes all
 		}
-		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: simnet.HTTP2Status("200"), EndHeaders: true})
+		_ = fr.WriteHeaders(http2.HeadersFrameParam{
+			StreamID:      1,
+			BlockFragment: simnet.HTTP2Status("200"),
+			EndHeaders:    true,
+		})
 		_ = fr.WriteData(1, true, make([]byte, 10_000))
 	}
 	b := buf.Bytes()
@@ -88,7 +94,8 @@ func TestFloodGuard(t *testing.T) {
 			}
 		}
 		if g.payload != 1_000_000 || g.idle != 4100 || g.left != 0 || g.have != 0 {
-			t.Errorf("in pieces of %d: %d bytes of payload and %d other frames, want 1,000,000 and 4,100", piece, g.payload, g.idle)
+			t.Errorf("in pieces of %d: %d bytes of payload and %d other frames, want 1,000,000 and 4,100",
+				piece, g.payload, g.idle)
 		}
 	}
 	var idle bytes.Buffer

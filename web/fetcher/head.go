@@ -22,8 +22,8 @@ type line struct {
 	secret      bool // an archive does not have the value
 }
 
-// lines are the header lines of the request except Host and those of Request.Headers that it adds. A
-// validator that cannot be sent back unchanged is left out.
+// lines are the header lines of the request except Host and those of Request.Headers that it adds.
+// A validator that cannot be sent back unchanged is left out.
 func (x *exchange) lines() [10]line {
 	l := [...]line{
 		{"User-Agent", x.req.userAgent, false},
@@ -70,8 +70,8 @@ func ownLine(name string) int {
 	return -1
 }
 
-// sign signs the request, if the Fetcher signs. The nonce is drawn here, once for each exchange: the
-// same bytes go over a second connection only when the first has taken none.
+// sign signs the request, if the Fetcher signs. The nonce is drawn here, once for each exchange:
+// the same bytes go over a second connection only when the first has taken none.
 func (x *exchange) sign() {
 	if x.f.o.Signer == nil {
 		return

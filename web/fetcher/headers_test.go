@@ -47,16 +47,20 @@ func TestHeaders(t *testing.T) {
 		resp := mustDo(t, f, r)
 		q := <-got
 		for name, want := range map[string]string{
-			"Accept-Language": "[de]", "Accept": "[*/*]", "X-Key": "[s3cret]", "X-Open": "[s3cret]", "X-Two": "[1 2]", "X-None": "[]",
-			"User-Agent": "[other/1]", "Authorization": "[Bearer s3cret]", "Cookie": "[s3cret]", "Accept-Encoding": "[" + accepted + "]",
+			"Accept-Language": "[de]", "Accept": "[*/*]", "X-Key": "[s3cret]", "X-Open": "[s3cret]",
+			"X-Two": "[1 2]", "X-None": "[]",
+			"User-Agent": "[other/1]", "Authorization": "[Bearer s3cret]", "Cookie": "[s3cret]",
+			"Accept-Encoding": "[" + accepted + "]",
 		} {
 			if values := fmt.Sprint(q.Header[name]); values != want {
 				t.Errorf("%s: the server got %s: %s, want %s", q.Proto, name, values, want)
 			}
 		}
 		host := srv.Listener.Addr().String()
-		want := "GET /k?a=Cookie:%20s3cret HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: <redacted>\r\nAccept: */*\r\n" +
-			"Accept-Encoding: " + accepted + "\r\nCookie: <redacted>\r\nAuthorization: <redacted>\r\naccept-language: de\r\n" +
+		want := "GET /k?a=Cookie:%20s3cret HTTP/1.1\r\nHost: " + host +
+			"\r\nUser-Agent: <redacted>\r\nAccept: */*\r\n" +
+			"Accept-Encoding: " + accepted +
+			"\r\nCookie: <redacted>\r\nAuthorization: <redacted>\r\naccept-language: de\r\n" +
 			"X-Key: <redacted>\r\nX-Open: s3cret\r\nx-two: 1\r\nx-two: 2\r\n\r\n"
 		if string(resp.RequestHead) != want {
 			t.Errorf("archived:\n%s\nwant:\n%s", resp.RequestHead, want)
@@ -81,12 +85,17 @@ func TestHeaders(t *testing.T) {
 func TestCheckHeader(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"Host": "URL", "connection": "connection", "Content-Length": "connection", "Transfer-Encoding": "connection", "TE": "connection",
-		"Upgrade": "connection", "Keep-Alive": "connection", "Trailer": "connection", "Expect": "connection", "HTTP2-Settings": "connection",
-		"Proxy-Authorization": "secret:NAME@", "Proxy-Anything": "secret:NAME@", "COOKIE": "cookies-file", "Authorization": "auth",
-		"Accept-Encoding": "decode", "Range": "whole", "If-None-Match": "changed", "if-anything": "changed",
-		"Signature": "--bot-key", "Signature-Input": "--bot-key", "Signature-Agent": "--bot-key",
-		"": "no name", "A B": "no name", "A:": "no name", ":path": "no name", "Ä": "no name", "A\r\nB": "no name", strings.Repeat("a", 129): "128 bytes",
+		"Host": "URL", "connection": "connection", "Content-Length": "connection",
+		"Transfer-Encoding": "connection", "TE": "connection",
+		"Upgrade": "connection", "Keep-Alive": "connection", "Trailer": "connection",
+		"Expect": "connection", "HTTP2-Settings": "connection",
+		"Proxy-Authorization": "secret:NAME@", "Proxy-Anything": "secret:NAME@", "COOKIE": "cookies-file",
+		"Authorization":   "auth",
+		"Accept-Encoding": "decode", "Range": "whole", "If-None-Match": "changed",
+		"if-anything": "changed",
+		"Signature":   "--bot-key", "Signature-Input": "--bot-key", "Signature-Agent": "--bot-key",
+		"": "no name", "A B": "no name", "A:": "no name", ":path": "no name", "Ä": "no name",
+		"A\r\nB": "no name", strings.Repeat("a", 129): "128 bytes",
 	} {
 		if err := CheckHeader(name, "hunter2"); err == nil ||
 			!strings.Contains(err.Error(), want) ||
@@ -95,7 +104,8 @@ func TestCheckHeader(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]string{
-		"hunter2\r\nA: b": "control", "hunter2\x00": "control", "hunter2\x7f": "control", " hunter2": "blank", "hunter2\t": "blank",
+		"hunter2\r\nA: b": "control", "hunter2\x00": "control", "hunter2\x7f": "control",
+		" hunter2": "blank", "hunter2\t": "blank",
 		strings.Repeat("hunter2", 2000): "8192",
 	} {
 		if err := CheckHeader("X-A", value); err == nil || !strings.Contains(err.Error(), want) ||
@@ -103,15 +113,22 @@ func TestCheckHeader(t *testing.T) {
 			t.Errorf("%.20q: %v, want an error with %q", value, err, want)
 		}
 	}
-	for name, value := range map[string]string{"Accept-Language": "de, en;q=0.5", "User-Agent": "a", "DNT": "1", "X_Y": "a\tb", "x": "ä", "Referer": ""} {
+	for name, value := range map[string]string{
+		"Accept-Language": "de, en;q=0.5",
+		"User-Agent":      "a",
+		"DNT":             "1",
+		"X_Y":             "a\tb",
+		"x":               "ä",
+		"Referer":         "",
+	} {
 		if err := CheckHeader(name, value); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestSecretsAreNotPrinted: no way of printing shows a header that is secret, or the credentials of a
-// request.
+// TestSecretsAreNotPrinted: no way of printing shows a header that is secret, or the credentials of
+// a request.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	h := Header{Name: "X-Key", Value: "hunter2", Secret: true}

@@ -120,7 +120,8 @@ func mustDo(t testing.TB, f *Fetcher, r Request) *Response {
 }
 
 func page(body string) string {
-	return "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " + itoa(len(body)) + "\r\n\r\n" + body
+	return "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: " + itoa(len(body)) +
+		"\r\n\r\n" + body
 }
 
 func itoa(n int) string {

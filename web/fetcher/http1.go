@@ -31,7 +31,12 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	}
 	if n, err := c.nc.Write(x.head); err != nil {
 		if n == 0 && !isTimeout(err) && x.ctx.Err() == nil {
-			return nil, false, &Error{Category: Protocol, Contacted: true, headless: true, Err: errNothingWritten}
+			return nil, false, &Error{
+				Category:  Protocol,
+				Contacted: true,
+				headless:  true,
+				Err:       errNothingWritten,
+			}
 		}
 		failure := x.failed(false, fmt.Errorf("sending the request: %w", err))
 		failure.headless = true
@@ -72,7 +77,11 @@ func redirects(status int, h http.Header) bool {
 
 // readBody reads the payload up to the limit; cut says that there was more. declared is its length
 // according to the head, or -1. With an error, out is what came before it.
-func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out []byte, cut Cut, err error) {
+func (x *exchange) readBody(
+	body io.Reader,
+	declared int64,
+	h http.Header,
+) (out []byte, cut Cut, err error) {
 	if body == nil || body == http.NoBody || declared == 0 {
 		return nil, "", nil
 	}
@@ -88,7 +97,8 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 		body = summed{body, x.req.received}
 	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
-	out, more, err := x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1)) // more memory only for what has come
+	// more memory only for what has come
+	out, more, err := x.fill(x.bufs[0], body, limit, need, min(declared, largeBodyBytes-1))
 	if more {
 		cut = CutLength
 	}

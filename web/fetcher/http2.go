@@ -134,16 +134,19 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	w.startBody()
 	raw, cut, err := x.readBody(watched{hr.Body, w}, hr.ContentLength, hr.Header)
 	if err != nil {
-		if w.ctx.Err() == nil && !errors.Is(err, ErrFlood) { // the server reset the stream, or the connection ended
+		// the server reset the stream, or the connection ended
+		if w.ctx.Err() == nil && !errors.Is(err, ErrFlood) {
 			err = fmt.Errorf("%w: %v", io.ErrUnexpectedEOF, err)
 		}
-		if cut, failure = x.ended(causeOr(w.ctx, err), len(raw), redirects(hr.StatusCode, hr.Header)); failure != nil {
+		if cut, failure = x.ended(causeOr(w.ctx, err), len(raw),
+			redirects(hr.StatusCode, hr.Header)); failure != nil {
 			return nil, false, failure
 		}
 	}
 	resp = &Response{
-		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header, ResponseHead: writtenHead(hr.StatusCode, hr.Header),
-		RawBody: raw, Truncated: cut, Took: time.Since(x.started),
+		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header,
+		ResponseHead: writtenHead(hr.StatusCode, hr.Header),
+		RawBody:      raw, Truncated: cut, Took: time.Since(x.started),
 	}
 	return resp, cut == "", nil
 }
@@ -157,7 +160,13 @@ func wantsHTTP1(err error) bool { return strings.Contains(err.Error(), "HTTP_1_1
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	host := x.host()
 	path, query, hasQuery := strings.Cut(x.req.url.PathQuery(), "?")
-	u := &url.URL{Scheme: "https", Host: host, Opaque: "//" + host + path, RawQuery: query, ForceQuery: hasQuery && query == ""}
+	u := &url.URL{
+		Scheme:     "https",
+		Host:       host,
+		Opaque:     "//" + host + path,
+		RawQuery:   query,
+		ForceQuery: hasQuery && query == "",
+	}
 	h := make(http.Header, 8)
 	for _, l := range x.lines() {
 		if l.value != "" {
@@ -169,7 +178,14 @@ func (x *exchange) http2Request(ctx context.Context) *http.Request {
 			h.Add(own.Name, own.Value)
 		}
 	}
-	r := &http.Request{Method: http.MethodGet, URL: u, Host: host, Header: h, Proto: "HTTP/2.0", ProtoMajor: 2}
+	r := &http.Request{
+		Method:     http.MethodGet,
+		URL:        u,
+		Host:       host,
+		Header:     h,
+		Proto:      "HTTP/2.0",
+		ProtoMajor: 2,
+	}
 	return r.WithContext(ctx)
 }
 

@@ -106,7 +106,11 @@ func (s *framed) talk(c *tls.Conn, answer func(fr *http2.Framer, stream uint32, 
 func fine(fr *http2.Framer, stream uint32, _ int) {
 	var b bytes.Buffer
 	hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-	fr.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: b.Bytes(), EndHeaders: true})
+	fr.WriteHeaders(http2.HeadersFrameParam{
+		StreamID:      stream,
+		BlockFragment: b.Bytes(),
+		EndHeaders:    true,
+	})
 	fr.WriteData(stream, true, []byte("framed"))
 }
 
@@ -117,8 +121,10 @@ func TestPathOverHTTP2(t *testing.T) {
 	s := newFramed(t, fine)
 	f := newFetcher(t, Options{RootCAs: s.roots})
 	for _, path := range []string{
-		"/doi/10.1000%2Fs1|x", "/a%2fb", "/%7Euser", "/a|b^c`d", "/[x]/{y}", "//two//slashes", "/a%zz", "/%", "/?", "/a?b=%2F|c&d", "/?a?b",
-		"/caf%C3%A9", "/caf%E9", "/a;b=c,d", "/a:b@c", "/*", "/%00", "/a%20b+c", "/'\"<>", "/\\x", "/https://b.test/x",
+		"/doi/10.1000%2Fs1|x", "/a%2fb", "/%7Euser", "/a|b^c`d", "/[x]/{y}", "//two//slashes", "/a%zz",
+		"/%", "/?", "/a?b=%2F|c&d", "/?a?b",
+		"/caf%C3%A9", "/caf%E9", "/a;b=c,d", "/a:b@c", "/*", "/%00", "/a%20b+c", "/'\"<>", "/\\x",
+		"/https://b.test/x",
 	} {
 		r := ask(t, "https", s.addr, path)
 		resp, err := f.Do(context.Background(), r)
@@ -128,7 +134,8 @@ func TestPathOverHTTP2(t *testing.T) {
 		}
 		paths, _ := s.seen()
 		target, _, _ := strings.Cut(strings.TrimPrefix(string(resp.RequestHead), "GET "), " ")
-		if got, want := paths[len(paths)-1], r.URL.PathQuery(); got != want || target != want || resp.Proto != "HTTP/2.0" {
+		if got, want := paths[len(paths)-1], r.URL.PathQuery(); got != want || target != want ||
+			resp.Proto != "HTTP/2.0" {
 			t.Errorf("%s: asked for %q over %s, archived %q, want %q", path, got, resp.Proto, target, want)
 		}
 		resp.Release()
@@ -140,8 +147,12 @@ func TestPathOverHTTP2(t *testing.T) {
 func TestHTTP1Required(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(fr *http2.Framer, stream uint32, n int){
-		"stream":     func(fr *http2.Framer, stream uint32, _ int) { fr.WriteRSTStream(stream, http2.ErrCodeHTTP11Required) },
-		"connection": func(fr *http2.Framer, _ uint32, _ int) { fr.WriteGoAway(0, http2.ErrCodeHTTP11Required, nil) },
+		"stream": func(fr *http2.Framer, stream uint32, _ int) {
+			fr.WriteRSTStream(stream, http2.ErrCodeHTTP11Required)
+		},
+		"connection": func(fr *http2.Framer, _ uint32, _ int) {
+			fr.WriteGoAway(0, http2.ErrCodeHTTP11Required, nil)
+		},
 		"second request": func(fr *http2.Framer, stream uint32, n int) {
 			if n == 1 {
 				fine(fr, stream, n)
@@ -168,14 +179,17 @@ func TestHTTP1Required(t *testing.T) {
 				t.Errorf("asked %d times", len(paths))
 			}
 			for range 3 {
-				if resp := mustDo(t, f, r); resp.Proto != "HTTP/1.1" || string(resp.Body) != "plain" || resp.Status != http.StatusOK {
+				if resp := mustDo(t, f, r); resp.Proto != "HTTP/1.1" || string(resp.Body) != "plain" ||
+					resp.Status != http.StatusOK {
 					t.Errorf("%s: %q", resp.Proto, resp.Body)
 				}
 			}
 		})
 	}
-	s := newFramed(t, func(fr *http2.Framer, stream uint32, _ int) { fr.WriteRSTStream(stream, http2.ErrCodeInternal) })
-	_, err := newFetcher(t, Options{RootCAs: s.roots}).Do(context.Background(), ask(t, "https", s.addr, "/"))
+	s := newFramed(t,
+		func(fr *http2.Framer, stream uint32, _ int) { fr.WriteRSTStream(stream, http2.ErrCodeInternal) })
+	_, err := newFetcher(t, Options{RootCAs: s.roots}).Do(context.Background(),
+		ask(t, "https", s.addr, "/"))
 	if e := wantCategory(t, err, Protocol); e.Reused {
 		t.Errorf("another reset: %v", err)
 	}
@@ -184,11 +198,16 @@ func TestHTTP1Required(t *testing.T) {
 // TestResetInsidePayload: a stream that is reset after some of its payload leaves what came.
 func TestResetInsidePayload(t *testing.T) {
 	t.Parallel()
-	for _, code := range []http2.ErrCode{http2.ErrCodeInternal, http2.ErrCodeCancel, http2.ErrCodeProtocol} {
+	for _, code := range []http2.ErrCode{http2.ErrCodeInternal, http2.ErrCodeCancel,
+		http2.ErrCodeProtocol} {
 		s := newFramed(t, func(fr *http2.Framer, stream uint32, _ int) {
 			var b bytes.Buffer
 			hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
-			fr.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: b.Bytes(), EndHeaders: true})
+			fr.WriteHeaders(http2.HeadersFrameParam{
+				StreamID:      stream,
+				BlockFragment: b.Bytes(),
+				EndHeaders:    true,
+			})
 			fr.WriteData(stream, false, []byte("half"))
 			fr.WriteRSTStream(stream, code)
 		})

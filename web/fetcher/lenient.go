@@ -12,9 +12,9 @@ import (
 )
 
 // This file reads the head of an HTTP/1 answer as browsers and curl do: a line that is none is
-// skipped, and the rest is used. Whatever is nonconforming costs the connection, never the answer, but
-// for two cases in which nobody could know what the payload is: no status line, and lengths that
-// contradict each other (RFC 9112, section 6.3).
+// skipped, and the rest is used. Whatever is nonconforming costs the connection, never the answer,
+// but for two cases in which nobody could know what the payload is: no status line, and lengths
+// that contradict each other (RFC 9112, section 6.3).
 
 var (
 	errNotHTTP    = errors.New("the server does not answer in HTTP/1")
@@ -234,7 +234,8 @@ func (h *head) frame() error {
 	}
 	connection := words(h.header["Connection"])
 	open := h.proto == "HTTP/1.1" || slices.Contains(connection, "keep-alive")
-	h.keep = open && !h.nonconforming && h.framing != untilClose && !slices.Contains(connection, "close")
+	h.keep = open && !h.nonconforming && h.framing != untilClose &&
+		!slices.Contains(connection, "close")
 	return nil
 }
 

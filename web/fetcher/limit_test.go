@@ -45,7 +45,8 @@ func limitCases(t *testing.T, limit int, h2 bool) {
 		o.RootCAs = roots
 		f, scheme, addr = newFetcher(t, o), "https", srv.Listener.Addr().String()
 	}
-	all := []string{"", "gzip", "deflate", "x-raw", "br", "zstd", "gzip,gzip", "deflate,br", "br,gzip,zstd"}
+	all := []string{"", "gzip", "deflate", "x-raw", "br", "zstd", "gzip,gzip", "deflate,br",
+		"br,gzip,zstd"}
 	if limit >= largeBodyBytes {
 		all = all[:2] // decoding is the same for the others, and coding is slow
 	}
@@ -54,8 +55,10 @@ func limitCases(t *testing.T, limit int, h2 bool) {
 			for more := -1; more <= 1; more++ {
 				path := fmt.Sprintf("/?size=%d&codings=%s&framing=%s", limit+more, codings, framing)
 				r := mustDo(t, f, ask(t, scheme, addr, path))
-				if want := min(limit, limit+more); (r.Truncated != "") != (more > 0) || r.DecodeErr != nil || len(r.Body) != want {
-					t.Errorf("limit %d, %s: %d bytes, cut %v, %v", limit, path, len(r.Body), r.Truncated, r.DecodeErr)
+				if want := min(limit, limit+more); (r.Truncated != "") != (more > 0) || r.DecodeErr != nil ||
+					len(r.Body) != want {
+					t.Errorf("limit %d, %s: %d bytes, cut %v, %v", limit, path, len(r.Body), r.Truncated,
+						r.DecodeErr)
 				}
 				r.Release()
 			}
@@ -74,8 +77,10 @@ func TestInnerCodingOfTheLimit(t *testing.T) {
 		for more := -1; more <= 1; more++ {
 			f := newFetcher(t, Options{MaxBody: int64(len(once) - more)})
 			r := decoded(t, f, coded("gzip", once), strings.Replace(inner, "x-raw", "deflate", 1)+", gzip")
-			if (r.Truncated != "") != (more > 0) || r.DecodeErr != nil || more <= 0 && !bytes.Equal(r.Body, noise) {
-				t.Errorf("%s of %d bytes, limit %d: %d bytes, cut %v, %v", inner, len(once), len(once)-more, len(r.Body), r.Truncated, r.DecodeErr)
+			if (r.Truncated != "") != (more > 0) || r.DecodeErr != nil ||
+				more <= 0 && !bytes.Equal(r.Body, noise) {
+				t.Errorf("%s of %d bytes, limit %d: %d bytes, cut %v, %v", inner, len(once), len(once)-more,
+					len(r.Body), r.Truncated, r.DecodeErr)
 			}
 			r.Release()
 		}

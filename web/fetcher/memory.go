@@ -7,24 +7,31 @@ import (
 	"time"
 )
 
-// This file manages the memory of payloads. Small ones use buffers that are reused, and so do a few of up to 1 MiB. Others use
-// spools or, where there is no room for another spool, anonymous memory that they wait for.
+// This file manages the memory of payloads. Small ones use buffers that are reused, and so do a few
+// of up to 1 MiB. Others use spools or, where there is no room for another spool, anonymous memory
+// that they wait for.
 
 const (
-	smallBodyBytes = 64 << 10  // first memory of a payload
-	largeBodyBytes = 256 << 10 // beyond this it takes one of few buffers, is spooled, or memory is reserved
-	mostMedium     = 8         // buffers of firstSpool bytes, if Options.LargeBodyMemory is at least 16 times as much
-	minSpoolBytes  = 512 << 10 // payloads with a lower limit (robots.txt) are not spooled
-	firstSpool     = 1 << 20   // first size of a spool; it doubles
+	smallBodyBytes = 64 << 10 // first memory of a payload
+	// beyond this it takes one of few buffers, is spooled, or memory is reserved
+	largeBodyBytes = 256 << 10
+	// buffers of firstSpool bytes, if Options.LargeBodyMemory is at least 16 times as much
+	mostMedium    = 8
+	minSpoolBytes = 512 << 10 // payloads with a lower limit (robots.txt) are not spooled
+	firstSpool    = 1 << 20   // first size of a spool; it doubles
 	// spoolReserve is left free on the disk of the spools. It is larger than the free space at
 	// which the disk watchers stop the crawl.
 	spoolReserve = 256 << 20
 )
 
 // fill reads r into *buf until its end or the limit. need is the memory to reserve when the payload
-// turns out to be large and cannot be spooled. expect is how long the payload claims to be, or less: memory
-// of that size, up to firstSpool, is taken at once, which saves copies.
-func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need, expect int64) (out []byte, cut bool, err error) {
+// turns out to be large and cannot be spooled. expect is how long the payload claims to be, or
+// less: memory of that size, up to firstSpool, is taken at once, which saves copies.
+func (x *exchange) fill(
+	buf *[]byte,
+	r io.Reader,
+	limit, need, expect int64,
+) (out []byte, cut bool, err error) {
 	expect = min(expect+1, limit+1, firstSpool) // one more, to find the end
 	b := (*buf)[:0]
 	var file *spool
@@ -54,8 +61,8 @@ func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need, expect int64) (ou
 	}
 }
 
-// larger moves b to more memory, of least bytes or more, and of most bytes in the end: to that of file, when b is in one that
-// can grow; to a new spool; or to anonymous memory.
+// larger moves b to more memory, of least bytes or more, and of most bytes in the end: to that of
+// file, when b is in one that can grow; to a new spool; or to anonymous memory.
 func (x *exchange) larger(b []byte, file *spool, least, most, need int64) ([]byte, *spool, error) {
 	size := int64(2 * cap(b))
 	for size < least { // always a doubling, so that what is used again has few sizes
@@ -86,7 +93,8 @@ func (x *exchange) larger(b []byte, file *spool, least, most, need int64) ([]byt
 	return append(make([]byte, 0, most), b...), nil, nil
 }
 
-// takeMedium takes one of the buffers of firstSpool bytes, if one is free: the pages of a web are rarely so large that they are worth a file.
+// takeMedium takes one of the buffers of firstSpool bytes, if one is free: the pages of a web are
+// rarely so large that they are worth a file.
 func (x *exchange) takeMedium() bool {
 	select {
 	case b := <-x.f.medium:

@@ -21,9 +21,9 @@ const (
 )
 
 // ended decides, for every protocol, what becomes of an answer whose payload ended with err after
-// bytes of it had come. What came is kept and marked. An answer of which nothing came fails, so that
-// it is asked for again, unless its head is all that counts (a redirect), or the request was the
-// last try. What the caller cancelled, and a flood, are never answers.
+// bytes of it had come. What came is kept and marked. An answer of which nothing came fails, so
+// that it is asked for again, unless its head is all that counts (a redirect), or the request was
+// the last try. What the caller cancelled, and a flood, are never answers.
 func (x *exchange) ended(err error, bytes int, redirect bool) (Cut, *Error) {
 	failure := x.failed(true, err)
 	if x.ctx.Err() != nil || errors.Is(err, errNoMemory) || errors.Is(err, ErrFlood) {

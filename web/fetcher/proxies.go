@@ -183,7 +183,10 @@ func (x *exchange) reachProxy(ctx context.Context) (net.Conn, error) {
 	s := x.req.special
 	var raw net.Conn
 	var err error
-	switch d := (&net.Dialer{Control: x.f.proxyControl, KeepAliveConfig: net.KeepAliveConfig{Enable: false}}); {
+	switch d := (&net.Dialer{
+		Control:         x.f.proxyControl,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: false},
+	}); {
 	case x.f.o.DialProxy != nil:
 		raw, err = x.f.o.DialProxy(ctx, "tcp", s.via.Addr())
 	case s.source.IsValid():

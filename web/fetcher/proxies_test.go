@@ -93,7 +93,8 @@ func always(text string) func(*http.Request) string {
 // login knows one secret.
 func login(name string) (string, bool) { return "me:pass:word", name == "one" }
 
-// brief are limits under which silent servers end soon, and that others keep on a busy machine, too.
+// brief are limits under which silent servers end soon, and that others keep on a busy machine,
+// too.
 var brief = Options{ConnectTimeout: 3 * time.Second, HeadTimeout: 3 * time.Second}
 
 // silentServer accepts connections and never says a word.
@@ -105,7 +106,8 @@ func silentServer(t testing.TB) *rawServer {
 }
 
 // TestAbsoluteForm: plain HTTP goes to the proxy with the whole URL and the credentials, which the
-// archive does not have, and the address is not known then. A kept connection is for its host alone.
+// archive does not have, and the address is not known then. A kept connection is for its host
+// alone.
 func TestAbsoluteForm(t *testing.T) {
 	t.Parallel()
 	p := newFakeProxy(t, always(page("by proxy")))
@@ -236,8 +238,8 @@ func TestTLSProxy(t *testing.T) {
 	}
 }
 
-// newFakeSOCKS answers with the given bytes: the method, what follows the user and password, and the
-// reply. After reply 0 it is a real proxy.
+// newFakeSOCKS answers with the given bytes: the method, what follows the user and password, and
+// the reply. After reply 0 it is a real proxy.
 func newFakeSOCKS(t testing.TB, method, verdict []byte, reply []byte) *rawServer {
 	return newRawServer(t, func(s *rawServer, c net.Conn, r *bufio.Reader) {
 		read := func(n int) []byte { b := make([]byte, n); io.ReadFull(r, b); return b }
@@ -293,31 +295,67 @@ func TestSOCKS(t *testing.T) {
 		category               Category
 		text                   string // "": it works
 	}{
-		"no password":             {method: open, reply: socksReply(0)},
-		"none needed":             {method: open, reply: socksReply(0), secret: "one"},
-		"password":                {method: password, verdict: fine, reply: socksReply(0), secret: "one"},
-		"wrong password":          {method: password, verdict: []byte{1, 1}, secret: "one", category: Proxy, text: "of secret one"},
-		"no answer to it":         {method: password, secret: "one", category: Proxy, text: "user and password"},
+		"no password": {method: open, reply: socksReply(0)},
+		"none needed": {method: open, reply: socksReply(0), secret: "one"},
+		"password":    {method: password, verdict: fine, reply: socksReply(0), secret: "one"},
+		"wrong password": {
+			method:   password,
+			verdict:  []byte{1, 1},
+			secret:   "one",
+			category: Proxy,
+			text:     "of secret one",
+		},
+		"no answer to it": {
+			method:   password,
+			secret:   "one",
+			category: Proxy,
+			text:     "user and password",
+		},
 		"password wanted":         {method: []byte{5, 255}, category: Proxy, text: "secret:NAME@"},
 		"password wanted, rudely": {method: password, category: Proxy, text: "secret:NAME@"},
-		"no method":               {method: []byte{5, 255}, secret: "one", category: Proxy, text: "neither"},
-		"odd method":              {method: []byte{5, 7}, category: Proxy, text: "method 7"},
-		"other version":           {method: []byte{4, 0}, category: Proxy, text: "SOCKS 5"},
-		"half a greeting":         {method: []byte{5}, category: Proxy, text: "greeting"},
-		"nothing":                 {category: Proxy, text: "greeting"},
-		"HTTP":                    {method: []byte("HTTP/1.1 400 Bad\r\n\r\n"), category: Proxy, text: "SOCKS 5"},
-		"general failure":         {method: open, reply: socksReply(1), category: Proxy, text: "general"},
-		"general, but it worked":  {method: open, reply: socksReply(1), worked: true, category: Connect, text: "general"},
-		"not allowed":             {method: open, reply: socksReply(2), category: Proxy, text: "rules"},
-		"no network":              {method: open, reply: socksReply(3), category: Connect, text: "network"},
-		"no host":                 {method: open, reply: socksReply(4), category: Connect, text: "host unreachable"},
-		"refused":                 {method: open, reply: socksReply(5), category: Connect, text: "refused"},
-		"TTL":                     {method: open, reply: socksReply(6), category: Connect, text: "TTL"},
-		"no command":              {method: open, reply: socksReply(7), category: Proxy, text: "command"},
-		"no such address":         {method: open, reply: socksReply(8), category: Proxy, text: "address type"},
-		"odd reply":               {method: open, reply: socksReply(99), category: Proxy, text: "reply 99"},
-		"no reply":                {method: open, category: Connect, text: "no answer"},
-		"half a reply":            {method: open, reply: []byte{5, 0, 0, 9}, category: Proxy, text: "address type"},
+		"no method": {
+			method:   []byte{5, 255},
+			secret:   "one",
+			category: Proxy,
+			text:     "neither",
+		},
+		"odd method":      {method: []byte{5, 7}, category: Proxy, text: "method 7"},
+		"other version":   {method: []byte{4, 0}, category: Proxy, text: "SOCKS 5"},
+		"half a greeting": {method: []byte{5}, category: Proxy, text: "greeting"},
+		"nothing":         {category: Proxy, text: "greeting"},
+		"HTTP": {
+			method:   []byte("HTTP/1.1 400 Bad\r\n\r\n"),
+			category: Proxy,
+			text:     "SOCKS 5",
+		},
+		"general failure": {method: open, reply: socksReply(1), category: Proxy, text: "general"},
+		"general, but it worked": {
+			method:   open,
+			reply:    socksReply(1),
+			worked:   true,
+			category: Connect,
+			text:     "general",
+		},
+		"not allowed": {method: open, reply: socksReply(2), category: Proxy, text: "rules"},
+		"no network":  {method: open, reply: socksReply(3), category: Connect, text: "network"},
+		"no host": {
+			method:   open,
+			reply:    socksReply(4),
+			category: Connect,
+			text:     "host unreachable",
+		},
+		"refused":         {method: open, reply: socksReply(5), category: Connect, text: "refused"},
+		"TTL":             {method: open, reply: socksReply(6), category: Connect, text: "TTL"},
+		"no command":      {method: open, reply: socksReply(7), category: Proxy, text: "command"},
+		"no such address": {method: open, reply: socksReply(8), category: Proxy, text: "address type"},
+		"odd reply":       {method: open, reply: socksReply(99), category: Proxy, text: "reply 99"},
+		"no reply":        {method: open, category: Connect, text: "no answer"},
+		"half a reply": {
+			method:   open,
+			reply:    []byte{5, 0, 0, 9},
+			category: Proxy,
+			text:     "address type",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -363,27 +401,94 @@ func TestProxyFailures(t *testing.T) {
 		text              string
 		contacted         bool
 	}{
-		"407":             {connect: "HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc", absolute: "HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc", category: Proxy, text: "(407)"},
-		"403 to CONNECT":  {connect: "HTTP/1.1 403 Forbidden\r\n\r\n", category: Proxy, text: "403"},
-		"405 to CONNECT":  {connect: "HTTP/1.1 405 No\r\n\r\n", category: Proxy, text: "405"},
-		"302 to CONNECT":  {connect: "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", category: Proxy, text: "302"},
-		"101 to CONNECT":  {connect: "HTTP/1.1 101 Switching\r\n\r\n", category: Proxy, text: "101"},
-		"500 to CONNECT":  {connect: "HTTP/1.1 500 No\r\n\r\n", category: Connect, text: "500", contacted: true},
-		"502 to CONNECT":  {connect: "HTTP/1.1 502 No\r\n\r\n", category: Connect, text: "502", contacted: true},
-		"503 to CONNECT":  {connect: "HTTP/1.0 503 No\r\n\r\n<html>", category: Connect, text: "503", contacted: true},
-		"504 to CONNECT":  {connect: "HTTP/1.1 504 No\r\n\r\n", category: Connect, text: "504", contacted: true},
-		"speaks first":    {connect: "HTTP/1.1 200 OK\r\n\r\nhello", category: Proxy, text: "bytes of its own"},
-		"no HTTP":         {connect: "SSH-2.0-x\r\n\r\n", category: Proxy, text: "HTTP/1"},
-		"half an answer":  {connect: "HTTP/1.1 200 O", category: Proxy, text: "EOF"},
-		"huge head":       {connect: "HTTP/1.1 200 OK\r\nA: " + repeat("x", 70<<10) + "\r\n\r\n", category: Proxy, text: "65536"},
-		"interim flood":   {connect: repeat("HTTP/1.1 100 C\r\n\r\n", 5000), category: Proxy, text: "65536"},
-		"squid, DNS":      {absolute: "HTTP/1.1 503 No\r\nX-Squid-Error: ERR_DNS_FAIL 0\r\nContent-Length: 0\r\n\r\n", category: DNS, text: "ERR_DNS_FAIL", contacted: true},
-		"squid, connect":  {absolute: "HTTP/1.1 503 No\r\nX-Squid-Error: ERR_CONNECT_FAIL 111\r\nContent-Length: 0\r\n\r\n", category: Connect, contacted: true},
-		"squid, read":     {absolute: "HTTP/1.1 504 No\r\nX-Squid-Error: ERR_READ_TIMEOUT 0\r\nContent-Length: 0\r\n\r\n", category: Timeout, contacted: true},
-		"squid, refusal":  {absolute: "HTTP/1.1 403 No\r\nX-Squid-Error: ERR_ACCESS_DENIED 0\r\nContent-Length: 0\r\n\r\n", category: Other, text: "ERR_ACCESS_DENIED", contacted: true},
-		"status, DNS":     {absolute: "HTTP/1.1 502 No\r\nProxy-Status: a; error=http_protocol_error, b;error=dns_timeout;rcode=\"x, y\"\r\nContent-Length: 0\r\n\r\n", category: DNS, contacted: true},
-		"status, connect": {absolute: "HTTP/1.1 502 No\r\nProxy-Status: p; error=connection_refused\r\nContent-Length: 0\r\n\r\n", category: Connect, contacted: true},
-		"status, time":    {absolute: "HTTP/1.1 504 No\r\nProxy-Status: p; error=http_response_timeout\r\nContent-Length: 0\r\n\r\n", category: Timeout, contacted: true},
+		"407": {
+			connect:  "HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc",
+			absolute: "HTTP/1.1 407 No\r\nContent-Length: 3\r\n\r\nabc",
+			category: Proxy,
+			text:     "(407)",
+		},
+		"403 to CONNECT": {connect: "HTTP/1.1 403 Forbidden\r\n\r\n", category: Proxy, text: "403"},
+		"405 to CONNECT": {connect: "HTTP/1.1 405 No\r\n\r\n", category: Proxy, text: "405"},
+		"302 to CONNECT": {
+			connect:  "HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n",
+			category: Proxy,
+			text:     "302",
+		},
+		"101 to CONNECT": {connect: "HTTP/1.1 101 Switching\r\n\r\n", category: Proxy, text: "101"},
+		"500 to CONNECT": {
+			connect:   "HTTP/1.1 500 No\r\n\r\n",
+			category:  Connect,
+			text:      "500",
+			contacted: true,
+		},
+		"502 to CONNECT": {
+			connect:   "HTTP/1.1 502 No\r\n\r\n",
+			category:  Connect,
+			text:      "502",
+			contacted: true,
+		},
+		"503 to CONNECT": {
+			connect:   "HTTP/1.0 503 No\r\n\r\n<html>",
+			category:  Connect,
+			text:      "503",
+			contacted: true,
+		},
+		"504 to CONNECT": {
+			connect:   "HTTP/1.1 504 No\r\n\r\n",
+			category:  Connect,
+			text:      "504",
+			contacted: true,
+		},
+		"speaks first": {
+			connect:  "HTTP/1.1 200 OK\r\n\r\nhello",
+			category: Proxy,
+			text:     "bytes of its own",
+		},
+		"no HTTP":        {connect: "SSH-2.0-x\r\n\r\n", category: Proxy, text: "HTTP/1"},
+		"half an answer": {connect: "HTTP/1.1 200 O", category: Proxy, text: "EOF"},
+		"huge head": {
+			connect:  "HTTP/1.1 200 OK\r\nA: " + repeat("x", 70<<10) + "\r\n\r\n",
+			category: Proxy,
+			text:     "65536",
+		},
+		"interim flood": {
+			connect:  repeat("HTTP/1.1 100 C\r\n\r\n", 5000),
+			category: Proxy,
+			text:     "65536",
+		},
+		"squid, DNS": {
+			absolute:  "HTTP/1.1 503 No\r\nX-Squid-Error: ERR_DNS_FAIL 0\r\nContent-Length: 0\r\n\r\n",
+			category:  DNS,
+			text:      "ERR_DNS_FAIL",
+			contacted: true,
+		},
+		"squid, connect": {
+			absolute:  "HTTP/1.1 503 No\r\nX-Squid-Error: ERR_CONNECT_FAIL 111\r\nContent-Length: 0\r\n\r\n",
+			category:  Connect,
+			contacted: true,
+		},
+		"squid, read": {
+			absolute:  "HTTP/1.1 504 No\r\nX-Squid-Error: ERR_READ_TIMEOUT 0\r\nContent-Length: 0\r\n\r\n",
+			category:  Timeout,
+			contacted: true,
+		},
+		"squid, refusal": {
+			absolute:  "HTTP/1.1 403 No\r\nX-Squid-Error: ERR_ACCESS_DENIED 0\r\nContent-Length: 0\r\n\r\n",
+			category:  Other,
+			text:      "ERR_ACCESS_DENIED",
+			contacted: true,
+		},
+		"status, DNS": {absolute: "HTTP/1.1 502 No\r\nProxy-Status: a; error=http_protocol_error, " +
+			"b;error=dns_timeout;rcode=\"x, y\"\r\nContent-Length: 0\r\n\r\n", category: DNS,
+			contacted: true},
+		"status, connect": {
+			absolute: "HTTP/1.1 502 No\r\nProxy-Status: p; error=connection_refused\r\n" +
+				"Content-Length: 0\r\n\r\n",
+			category:  Connect,
+			contacted: true,
+		},
+		"status, time": {absolute: "HTTP/1.1 504 No\r\nProxy-Status: p; error=http_response_timeout\r\n" +
+			"Content-Length: 0\r\n\r\n", category: Timeout, contacted: true},
 	} {
 		for _, scheme := range []string{"http", "https"} {
 			answer := map[string]string{"http": c.absolute, "https": c.connect}[scheme]
@@ -424,7 +529,8 @@ func TestNoMessageOfTheProxy(t *testing.T) {
 		"HTTP/1.1 403 No\r\nX-Squid-Error: ERR_WHATEVER\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 404 No\r\nProxy-Status: cdn; error=dns_error\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 502 No\r\nProxy-Status: cdn; error=dns_error, near\r\nContent-Length: 0\r\n\r\n",
-		"HTTP/1.1 502 No\r\nProxy-Status: cdn; details=\"; error=dns_error\"\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 502 No\r\nProxy-Status: cdn; details=\"; error=dns_error\"\r\nContent-Length: 0\r\n" +
+			"\r\n",
 		"HTTP/1.1 500 No\r\nProxy-Status: cdn; error=proxy_internal_error\r\nContent-Length: 0\r\n\r\n",
 		// Apache httpd, of a name that it cannot resolve. It says so for a server behind it too.
 		"HTTP/1.1 500 Proxy Error\r\nServer: Apache\r\nContent-Length: 58\r\nConnection: close\r\n\r\n" +
@@ -437,7 +543,8 @@ func TestNoMessageOfTheProxy(t *testing.T) {
 	}
 }
 
-// TestProxyIsAway: nobody listens, the listener never answers, the connection ends without an answer.
+// TestProxyIsAway: nobody listens, the listener never answers, the connection ends without an
+// answer.
 func TestProxyIsAway(t *testing.T) {
 	t.Parallel()
 	ends := newRawServer(t, func(_ *rawServer, _ net.Conn, r *bufio.Reader) { http.ReadRequest(r) })
@@ -445,7 +552,12 @@ func TestProxyIsAway(t *testing.T) {
 		http.ReadRequest(r)
 		io.WriteString(c, "\x04\xff")
 	})
-	for name, addr := range map[string]string{"closed": closedport.Reserve(t).Addr, "stalls": silentServer(t).addr, "ends": ends.addr, "other": other.addr} {
+	for name, addr := range map[string]string{
+		"closed": closedport.Reserve(t).Addr,
+		"stalls": silentServer(t).addr,
+		"ends":   ends.addr,
+		"other":  other.addr,
+	} {
 		for _, kind := range []string{"http", "https", "socks5"} {
 			for _, scheme := range []string{"http", "https"} {
 				t.Run(name+" "+kind+" "+scheme, func(t *testing.T) {
@@ -476,8 +588,8 @@ func TestProxyIsAway(t *testing.T) {
 	}
 }
 
-// TestServerStallsBehindProxy: a server that does not answer makes no proxy look broken, which still
-// answers for itself.
+// TestServerStallsBehindProxy: a server that does not answer makes no proxy look broken, which
+// still answers for itself.
 func TestServerStallsBehindProxy(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
@@ -512,8 +624,8 @@ func TestServerStallsBehindProxy(t *testing.T) {
 	}
 }
 
-// TestSeveralProxies: they take turns, and a request that a broken one has not taken goes to the next
-// one at once, once.
+// TestSeveralProxies: they take turns, and a request that a broken one has not taken goes to the
+// next one at once, once.
 func TestSeveralProxies(t *testing.T) {
 	t.Parallel()
 	one, two := newFakeProxy(t, always(page("1"))), newFakeProxy(t, always(page("2")))
@@ -612,8 +724,9 @@ func TestProxyCredentials(t *testing.T) {
 		"missing":    {func(string) (string, bool) { return "", false }, "secret one"},
 		"no colon":   {func(string) (string, bool) { return "hunter2", true }, "user:password"},
 		"no user":    {func(string) (string, bool) { return ":hunter2", true }, "user:password"},
-		"a line end": {func(string) (string, bool) { return "me:hunter2\r\nEvil: 1", true }, "user:password"},
-		"too long":   {func(string) (string, bool) { return "me:" + repeat("hunter2", 40), true }, "255"},
+		"a line end": {func(string) (string, bool) { return "me:hunter2\r\nEvil: 1", true },
+			"user:password"},
+		"too long": {func(string) (string, bool) { return "me:" + repeat("hunter2", 40), true }, "255"},
 	} {
 		r := ask(t, "http", "127.0.0.1:8099", "/")
 		r.Proxies, r.ProxyUser = by(t, "socks5://secret:one@"+p.addr), c.user
@@ -637,7 +750,11 @@ func TestProxyIsCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := newRawServer(
 				t,
-				func(_ *rawServer, _ net.Conn, r *bufio.Reader) { r.ReadByte(); cancel(); io.Copy(io.Discard, r) },
+				func(_ *rawServer, _ net.Conn, r *bufio.Reader) {
+					r.ReadByte()
+					cancel()
+					io.Copy(io.Discard, r)
+				},
 			)
 			f := newFetcher(t, Options{})
 			r := ask(t, scheme, "127.0.0.1:8099", "/")
@@ -657,7 +774,8 @@ func TestProxyIsCancelled(t *testing.T) {
 	}
 }
 
-// TestSlowProxyHead: a proxy that sends its answer byte by byte has the time of a connection for it.
+// TestSlowProxyHead: a proxy that sends its answer byte by byte has the time of a connection for
+// it.
 func TestSlowProxyHead(t *testing.T) {
 	t.Parallel()
 	s := newRawServer(t, func(_ *rawServer, c net.Conn, r *bufio.Reader) {
@@ -677,7 +795,8 @@ func TestSlowProxyHead(t *testing.T) {
 	}
 }
 
-// TestSignedBehindProxy: the signature is of the host, however the request is sent, and with headers.
+// TestSignedBehindProxy: the signature is of the host, however the request is sent, and with
+// headers.
 func TestSignedBehindProxy(t *testing.T) {
 	t.Parallel()
 	key := botauth.NewKey([32]byte{1})
@@ -743,7 +862,8 @@ func TestProxyDenied(t *testing.T) {
 	r.Proxies = by(t, "http://"+p.addr)
 	_, err := f.Do(t.Context(), r)
 	var failure *Error
-	if !errors.As(err, &failure) || failure.Category != Proxy || !strings.Contains(err.Error(), "--deny-net") {
+	if !errors.As(err, &failure) || failure.Category != Proxy ||
+		!strings.Contains(err.Error(), "--deny-net") {
 		t.Errorf("a denied proxy: %v", err)
 	}
 }
@@ -751,8 +871,10 @@ func TestProxyDenied(t *testing.T) {
 // FuzzProxyAnswer reads arbitrary bytes as what a proxy says, of HTTP and of SOCKS.
 func FuzzProxyAnswer(f *testing.F) {
 	for _, s := range []string{
-		"", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 407 No\r\n\r\n", "\r\n\r\nHTTP/1.1 200 \n\n", "HTTP/1.1 200 OK\n\nx",
-		"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50", "\x05\x02\x01\x00\x05\x05\x00\x01", "\x05\xff", "\x05\x00\x05\x00\x00\x03\xff",
+		"", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 407 No\r\n\r\n",
+		"\r\n\r\nHTTP/1.1 200 \n\n", "HTTP/1.1 200 OK\n\nx",
+		"\x05\x00\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50", "\x05\x02\x01\x00\x05\x05\x00\x01",
+		"\x05\xff", "\x05\x00\x05\x00\x00\x03\xff",
 		"HTTP/1.1 503 No\r\nProxy-Status: a; error=dns_error\r\nContent-Length: 0\r\n\r\n",
 	} {
 		f.Add([]byte(s))
@@ -777,7 +899,8 @@ func FuzzProxyAnswer(f *testing.F) {
 				var e *Error
 				if err == nil {
 					resp.Release()
-				} else if !errors.As(err, &e) || strings.Contains(err.Error(), "pass:word") || (e.Category == Proxy) != (e.RetryAfter >= time.Second) {
+				} else if !errors.As(err, &e) || strings.Contains(err.Error(), "pass:word") ||
+					(e.Category == Proxy) != (e.RetryAfter >= time.Second) {
 					t.Fatalf("%s over %s: %v (%+v)", scheme, kind, err, e)
 				}
 				fetch.Close()
@@ -788,7 +911,8 @@ func FuzzProxyAnswer(f *testing.F) {
 
 // FuzzProxyStatus: the type of error is one word, whatever stands around it.
 func FuzzProxyStatus(f *testing.F) {
-	for _, s := range []string{"", "a; error=dns_error", `a; b="\"; error=x"; error=y, c`, "a;error=;,", `a;b="`} {
+	for _, s := range []string{"", "a; error=dns_error", `a; b="\"; error=x"; error=y, c`,
+		"a;error=;,", `a;b="`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -829,7 +953,8 @@ func TestSourceAddress(t *testing.T) {
 	r = ask(t, "http", "[::1]:80", "/")
 	r.Source = netip.MustParseAddr("192.0.2.1")
 	_, err := f.Do(t.Context(), r)
-	if e := wantCategory(t, err, Other); e.Err.Error() != "source address 192.0.2.1 is IPv4, the host's address is IPv6" {
+	if e := wantCategory(t, err, Other); e.Err.Error() !=
+		"source address 192.0.2.1 is IPv4, the host's address is IPv6" {
 		t.Errorf("%v", e)
 	}
 	// To a proxy, it is the address of the connection to that.
@@ -846,7 +971,9 @@ func TestSourceAddress(t *testing.T) {
 	g := newFetcher(
 		t,
 		Options{
-			DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no") },
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return nil, errors.New("no")
+			},
 		},
 	)
 	r.Proxies = nil

@@ -15,10 +15,14 @@ func TestReusedConnectionEnds(t *testing.T) {
 		reset         bool   // the connection is reset, not closed
 		kept, reused  bool   // there is a first answer; what the error must say
 	}{
-		"closed":                  {first: page("one"), kept: true, reused: true},
-		"reset":                   {first: page("one"), reset: true, kept: true, reused: true},
-		"half a status line":      {first: page("one"), second: "HTTP/1.1 2", kept: true},
-		"half a head":             {first: page("one"), second: "HTTP/1.1 200 OK\r\nA: b\r\n", kept: true},
+		"closed":             {first: page("one"), kept: true, reused: true},
+		"reset":              {first: page("one"), reset: true, kept: true, reused: true},
+		"half a status line": {first: page("one"), second: "HTTP/1.1 2", kept: true},
+		"half a head": {
+			first:  page("one"),
+			second: "HTTP/1.1 200 OK\r\nA: b\r\n",
+			kept:   true,
+		},
 		"no HTTP":                 {first: page("one"), second: "hello\r\n\r\n", kept: true},
 		"new, closed":             {},
 		"new, reset":              {reset: true},

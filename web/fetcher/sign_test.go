@@ -24,7 +24,8 @@ func TestEachRequestIsSigned(t *testing.T) {
 	}
 	for _, scheme := range []string{"http", "https"} {
 		got := make(chan *http.Request, 2)
-		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
+		srv := httptest.NewUnstartedServer(
+			http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
 		if scheme == "https" {
 			srv.EnableHTTP2 = true
 			srv.StartTLS()
@@ -46,7 +47,8 @@ func TestEachRequestIsSigned(t *testing.T) {
 			if !strings.Contains(string(resp.RequestHead), "\r\nSignature-Input: "+input+"\r\n") {
 				t.Errorf("%s: archived without %s:\n%s", scheme, input, resp.RequestHead)
 			}
-			if proto := resp.TLS; proto != nil && (resp.Proto != "HTTP/2.0" || proto.Version < tls.VersionTLS12) {
+			if proto := resp.TLS; proto != nil &&
+				(resp.Proto != "HTTP/2.0" || proto.Version < tls.VersionTLS12) {
 				t.Errorf("spoke %s", resp.Proto)
 			}
 			resp.Release()
@@ -68,10 +70,13 @@ func checkSignature(t *testing.T, key botauth.Key, authority string, h http.Head
 		t.Fatal(err)
 	}
 	params, ok := strings.CutPrefix(h.Get("Signature-Input"), "sig1=")
-	signature, err := base64.StdEncoding.DecodeString(strings.Trim(strings.TrimPrefix(h.Get("Signature"), "sig1="), ":"))
-	base := `"@authority": ` + authority + "\n" + `"signature-agent";key="sig1": "https://bot.example"` + "\n" +
+	signature, err := base64.StdEncoding.DecodeString(
+		strings.Trim(strings.TrimPrefix(h.Get("Signature"), "sig1="), ":"))
+	base := `"@authority": ` + authority + "\n" +
+		`"signature-agent";key="sig1": "https://bot.example"` + "\n" +
 		`"@signature-params": ` + params
-	if !ok || err != nil || h.Get("Signature-Agent") != `sig1="https://bot.example"` || !ed25519.Verify(public, []byte(base), signature) {
+	if !ok || err != nil || h.Get("Signature-Agent") != `sig1="https://bot.example"` ||
+		!ed25519.Verify(public, []byte(base), signature) {
 		t.Errorf("%s: %v is not signed", authority, h)
 	}
 }
@@ -80,7 +85,8 @@ func checkSignature(t *testing.T, key botauth.Key, authority string, h http.Head
 func TestNothingIsSigned(t *testing.T) {
 	t.Parallel()
 	got := make(chan http.Header, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
 	t.Cleanup(srv.Close)
 	mustDo(t, newFetcher(t, Options{}), ask(t, "http", srv.Listener.Addr().String(), "/")).Release()
 	for name := range <-got {

@@ -25,19 +25,22 @@ func mapped(t *testing.T, dir string) int {
 	return strings.Count(string(maps), dir)
 }
 
-// TestMediumBuffers checks that payloads of up to 1 MiB use the buffers there are, and files when those are taken.
+// TestMediumBuffers checks that payloads of up to 1 MiB use the buffers there are, and files when
+// those are taken.
 func TestMediumBuffers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	body := []byte(repeat("0123456789", 60_000))
-	srv := says(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	srv := says(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body))
 	f := newFetcher(t, Options{LargeBodyMemory: 32 << 20, SpoolDir: dir})
 	var held []*Response
 	for files := range 3 { // two buffers
 		resp := mustDo(t, f, ask(t, "http", srv.addr, "/"))
 		held = append(held, resp)
 		if want := max(files-1, 0); !bytes.Equal(resp.Body, body) || mapped(t, dir) != want {
-			t.Errorf("payload %d: %d bytes, %d files, want %d", files+1, len(resp.Body), mapped(t, dir), want)
+			t.Errorf("payload %d: %d bytes, %d files, want %d", files+1, len(resp.Body), mapped(t, dir),
+				want)
 		}
 	}
 	for _, resp := range held {
@@ -48,16 +51,19 @@ func TestMediumBuffers(t *testing.T) {
 	}
 	coded := decoded(t, f, gzipped(t, body), "gzip")
 	if !bytes.Equal(coded.Body, body) || mapped(t, dir) != 0 || len(f.medium) != 1 {
-		t.Errorf("decoded: %d bytes, %d files, %d free buffers; want %d, none, 1", len(coded.Body), mapped(t, dir), len(f.medium), len(body))
+		t.Errorf("decoded: %d bytes, %d files, %d free buffers; want %d, none, 1", len(coded.Body),
+			mapped(t, dir), len(f.medium), len(body))
 	}
 	coded.Release()
 }
 
-// TestExpectedSizes checks that a payload's claim about its size costs at most the memory of 1 MiB, and never its content.
+// TestExpectedSizes checks that a payload's claim about its size costs at most the memory of 1 MiB,
+// and never its content.
 func TestExpectedSizes(t *testing.T) {
 	t.Parallel()
 	want := []byte(repeat("0123456789", 1000))
-	for _, claim := range []uint32{0, 1, 9_999, 10_001, 64<<10 - 1, 64 << 10, 256<<10 - 1, 256 << 10, 1 << 20, 1<<32 - 1} {
+	for _, claim := range []uint32{0, 1, 9_999, 10_001, 64<<10 - 1, 64 << 10, 256<<10 - 1, 256 << 10,
+		1 << 20, 1<<32 - 1} {
 		f := newFetcher(t, Options{})
 		coded := gzipped(t, want)
 		binary.LittleEndian.PutUint32(coded[len(coded)-4:], claim)
@@ -79,7 +85,9 @@ func TestSpool(t *testing.T) {
 	dir := t.TempDir()
 	f := newFetcher(t, Options{MaxBody: 2 << 20, SpoolDir: dir})
 	if s := newSpool(dir, 1<<20); s == nil || !s.grow(1<<20, spoolReserve) {
-		t.Fatalf("%s is on a file system without files that have no name, or nearly full: set TMPDIR to another", dir)
+		t.Fatalf(
+			"%s is on a file system without files that have no name, or nearly full: set TMPDIR to another",
+			dir)
 	} else {
 		defer s.close()
 	}
@@ -108,7 +116,8 @@ func TestSpool(t *testing.T) {
 	}
 
 	// Payloads that are cut, small, or find no room.
-	cut := mustDo(t, newFetcher(t, Options{MaxBody: 1 << 20, SpoolDir: dir}), ask(t, "http", srv.addr, "/"))
+	cut := mustDo(t, newFetcher(t, Options{MaxBody: 1 << 20, SpoolDir: dir}),
+		ask(t, "http", srv.addr, "/"))
 	if !bytes.Equal(cut.Body, want[:1<<20]) || cut.Truncated == "" {
 		t.Errorf("cut: %d bytes, truncated %v", len(cut.Body), cut.Truncated)
 	}
@@ -120,7 +129,8 @@ func TestSpool(t *testing.T) {
 		t.Error("a payload of 500 KiB at most was spooled")
 	}
 	small.Release()
-	nowhere := mustDo(t, newFetcher(t, Options{SpoolDir: dir + "/missing"}), ask(t, "http", srv.addr, "/"))
+	nowhere := mustDo(t, newFetcher(t, Options{SpoolDir: dir + "/missing"}),
+		ask(t, "http", srv.addr, "/"))
 	if !bytes.Equal(nowhere.Body, want) {
 		t.Errorf("without a place for it: %d bytes", len(nowhere.Body))
 	}
@@ -141,7 +151,8 @@ func TestDrippers(t *testing.T) {
 			io.Copy(io.Discard, r) // to the end of the connection
 		}
 	})
-	f := newFetcher(t, Options{SpoolDir: t.TempDir(), LargeBodyMemory: 1, SpoolBytes: drippers<<20 + 8<<20})
+	f := newFetcher(t,
+		Options{SpoolDir: t.TempDir(), LargeBodyMemory: 1, SpoolBytes: drippers<<20 + 8<<20})
 	ctx, cancel := context.WithCancel(t.Context())
 	var dripping sync.WaitGroup
 	for range drippers {

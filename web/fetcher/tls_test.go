@@ -32,7 +32,8 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	for _, h2 := range []bool{false, true} {
 		srv, roots := newTLSServer(t, h2, func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("User-Agent") != "crawlnode/test" || r.RequestURI != "/a%2Fb;c?x=%20&y" || r.Header.Get("Accept-Encoding") != accepted {
+			if r.Header.Get("User-Agent") != "crawlnode/test" || r.RequestURI != "/a%2Fb;c?x=%20&y" ||
+				r.Header.Get("Accept-Encoding") != accepted {
 				t.Errorf("%s: uri %q, header %v", r.Proto, r.RequestURI, r.Header)
 			}
 			w.Header().Set("Content-Type", "text/html")
@@ -50,7 +51,8 @@ func TestTLS(t *testing.T) {
 				t.Errorf("h2 %v: %+v", h2, resp)
 			}
 			head := string(resp.ResponseHead)
-			if !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nX-A: b\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
+			if !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") ||
+				!strings.Contains(head, "\r\nX-A: b\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
 				t.Errorf("head %q", head)
 			}
 			resp.Release()
@@ -96,13 +98,14 @@ func TestTLSSessions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var full, resumed atomic.Int64
-			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.TLS.DidResume {
-					resumed.Add(1)
-				} else {
-					full.Add(1)
-				}
-			}))
+			srv := httptest.NewUnstartedServer(
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.TLS.DidResume {
+						resumed.Add(1)
+					} else {
+						full.Add(1)
+					}
+				}))
 			srv.EnableHTTP2 = c.h2
 			srv.TLS = &tls.Config{MaxVersion: c.version}
 			srv.Config.ErrorLog = discardLog()
@@ -117,7 +120,8 @@ func TestTLSSessions(t *testing.T) {
 				for i := range c.hosts {
 					// The certificate of httptest is good for example.com and below.
 					var err error
-					if r.URL, err = r.URL.Resolve(fmt.Sprintf("https://h%d.example.com:%s/", i, addr[strings.LastIndex(addr, ":")+1:])); err != nil {
+					if r.URL, err = r.URL.Resolve(fmt.Sprintf("https://h%d.example.com:%s/", i,
+						addr[strings.LastIndex(addr, ":")+1:])); err != nil {
 						t.Fatal(err)
 					}
 					resp := mustDo(t, f, r)
@@ -128,7 +132,8 @@ func TestTLSSessions(t *testing.T) {
 				}
 			}
 			if full.Load() != c.full || resumed.Load() != c.resumed {
-				t.Errorf("%d full handshakes and %d resumed, want %d and %d", full.Load(), resumed.Load(), c.full, c.resumed)
+				t.Errorf("%d full handshakes and %d resumed, want %d and %d", full.Load(), resumed.Load(),
+					c.full, c.resumed)
 			}
 		})
 	}
@@ -187,7 +192,8 @@ func TestHTTP2Limits(t *testing.T) {
 		MinRate: 1000, MinRateAfter: 100 * time.Millisecond})
 	// Cases that must not end by a time-out have no time limit.
 	patient := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000})
-	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); resp.Truncated == "" || resp.WireBytes != 1000 {
+	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); resp.Truncated == "" ||
+		resp.WireBytes != 1000 {
 		t.Errorf("large: truncated %v, %d bytes", resp.Truncated, resp.WireBytes)
 	}
 	_, err := f.Do(context.Background(), ask(t, "https", addr, "/mute"))
@@ -196,10 +202,12 @@ func TestHTTP2Limits(t *testing.T) {
 	wantCategory(t, err, Protocol)
 	_, err = patient.Do(context.Background(), ask(t, "https", addr, "/nothing"))
 	wantCategory(t, err, Truncated)
-	if resp := mustDo(t, slow, ask(t, "https", addr, "/hang")); resp.Truncated != CutTime || string(resp.Body) != "x" {
+	if resp := mustDo(t, slow, ask(t, "https", addr, "/hang")); resp.Truncated != CutTime ||
+		string(resp.Body) != "x" {
 		t.Errorf("hang: cut %q, %q", resp.Truncated, resp.Body)
 	}
-	if resp := mustDo(t, patient, ask(t, "https", addr, "/short")); resp.Truncated != CutDisconnect || string(resp.Body) != "x" {
+	if resp := mustDo(t, patient, ask(t, "https", addr, "/short")); resp.Truncated != CutDisconnect ||
+		string(resp.Body) != "x" {
 		t.Errorf("short: cut %q, %q", resp.Truncated, resp.Body)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
@@ -217,16 +225,20 @@ func TestOldTLS(t *testing.T) {
 		least, most uint16
 		suites      []uint16
 	}{
-		"RSA key exchange, GCM":  {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
-		"RSA key exchange, CBC":  {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_256_CBC_SHA}},
-		"RSA key exchange, SHA2": {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA256}},
-		"3DES":                   {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}},
-		"TLS 1.0":                {tls.VersionTLS10, tls.VersionTLS10, nil},
-		"TLS 1.1":                {tls.VersionTLS11, tls.VersionTLS11, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}},
+		"RSA key exchange, GCM": {tls.VersionTLS12, tls.VersionTLS12,
+			[]uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+		"RSA key exchange, CBC": {tls.VersionTLS12, tls.VersionTLS12,
+			[]uint16{tls.TLS_RSA_WITH_AES_256_CBC_SHA}},
+		"RSA key exchange, SHA2": {tls.VersionTLS12, tls.VersionTLS12,
+			[]uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA256}},
+		"3DES":    {tls.VersionTLS12, tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}},
+		"TLS 1.0": {tls.VersionTLS10, tls.VersionTLS10, nil},
+		"TLS 1.1": {tls.VersionTLS11, tls.VersionTLS11, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
+			srv := httptest.NewUnstartedServer(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
 			srv.Config.ErrorLog = discardLog()
 			srv.TLS = &tls.Config{MinVersion: c.least, MaxVersion: c.most, CipherSuites: c.suites}
 			srv.StartTLS()
@@ -236,17 +248,20 @@ func TestOldTLS(t *testing.T) {
 			f := newFetcher(t, Options{RootCAs: roots})
 			r := ask(t, "https", srv.Listener.Addr().String(), "/")
 			_, err := f.Do(context.Background(), r)
-			if wantCategory(t, err, TLS); !strings.Contains(err.Error(), "RSA key exchange") || !strings.Contains(err.Error(), "--tls-verify record") {
+			if wantCategory(t, err, TLS); !strings.Contains(err.Error(), "RSA key exchange") ||
+				!strings.Contains(err.Error(), "--tls-verify record") {
 				t.Errorf("strict: %v", err)
 			}
 			r.TLSRecord = true
-			if resp := mustDo(t, f, r); string(resp.Body) != "x" || resp.TLS.Version != c.most || resp.TLS.Err != nil {
+			if resp := mustDo(t, f, r); string(resp.Body) != "x" || resp.TLS.Version != c.most ||
+				resp.TLS.Err != nil {
 				t.Errorf("record: %q, %+v", resp.Body, resp.TLS)
 			}
 		})
 	}
 	srv, _ := newTLSServer(t, false, nil)
-	_, err := newFetcher(t, Options{}).Do(context.Background(), ask(t, "https", srv.Listener.Addr().String(), "/"))
+	_, err := newFetcher(t, Options{}).Do(context.Background(),
+		ask(t, "https", srv.Listener.Addr().String(), "/"))
 	if wantCategory(t, err, TLS); strings.Contains(err.Error(), "RSA") {
 		t.Errorf("a bad certificate: %v", err)
 	}

@@ -13,13 +13,17 @@ import (
 
 const aDate = "Sat, 01 Jan 2000 00:00:00 GMT"
 
-// Only validators that ask for what they say are kept, and only of answers that have the whole page.
+// Only validators that ask for what they say are kept, and only of answers that have the whole
+// page.
 func TestValidators(t *testing.T) {
 	t.Parallel()
 	for tag, kept := range map[string]bool{
-		`"v1"`: true, `W/"v1"`: true, `""`: true, `W/""`: true, `"a,b*"`: true, "\"\xe9\"": true, "v1": true, "W/v1": true, "5f-6a7b:gzip": true,
-		"": false, "*": false, "W/*": false, `W/`: false, `"`: false, `"a`: false, `a"`: false, `"a", *`: false, `"a", "b"`: false, "a,b": false, "a b": false,
-		"\"a\r\nEvil: 1\"": false, "\"a\x00\"": false, "\"a\x7f\"": false, "\"a b\"": false, "\xe9": false,
+		`"v1"`: true, `W/"v1"`: true, `""`: true, `W/""`: true, `"a,b*"`: true, "\"\xe9\"": true,
+		"v1": true, "W/v1": true, "5f-6a7b:gzip": true,
+		"": false, "*": false, "W/*": false, `W/`: false, `"`: false, `"a`: false, `a"`: false,
+		`"a", *`: false, `"a", "b"`: false, "a,b": false, "a b": false,
+		"\"a\r\nEvil: 1\"": false, "\"a\x00\"": false, "\"a\x7f\"": false, "\"a b\"": false,
+		"\xe9": false,
 		`"` + strings.Repeat("x", maxETag-2) + `"`: true, `"` + strings.Repeat("x", 1000) + `"`: false,
 	} {
 		r := &Response{Status: 200, Header: http.Header{"Etag": {tag}}}
@@ -29,22 +33,35 @@ func TestValidators(t *testing.T) {
 	}
 	for date, kept := range map[string]bool{
 		aDate: true, "Saturday, 01-Jan-00 00:00:00 GMT": true, "Sat Jan  1 00:00:00 2000": true,
-		"": false, "yesterday": false, "0": false, "2000-01-01T00:00:00Z": false, aDate + strings.Repeat(" ", 100) + "x": false, aDate + "\r\nEvil: 1": false,
+		"": false, "yesterday": false, "0": false, "2000-01-01T00:00:00Z": false,
+		aDate + strings.Repeat(" ", 100) + "x": false, aDate + "\r\nEvil: 1": false,
 	} {
 		r := &Response{Status: 200, Header: http.Header{"Last-Modified": {date}}}
 		if _, got := Validators(r); (got == date && date != "") != kept {
 			t.Errorf("date %q: %q is kept, want it: %t", date, got, kept)
 		}
 	}
-	for status, kept := range map[int]bool{200: true, 203: true, 304: true, 206: false, 301: false, 404: false, 410: false, 412: false, 500: false} {
-		tag, date := Validators(&Response{Status: status, Header: http.Header{"Etag": {`"v"`}, "Last-Modified": {aDate}}})
+	for status, kept := range map[int]bool{
+		200: true,
+		203: true,
+		304: true,
+		206: false,
+		301: false,
+		404: false,
+		410: false,
+		412: false,
+		500: false,
+	} {
+		tag, date := Validators(
+			&Response{Status: status, Header: http.Header{"Etag": {`"v"`}, "Last-Modified": {aDate}}})
 		if (tag != "") != kept || (date != "") != kept {
 			t.Errorf("status %d: %q and %q are kept, want them: %t", status, tag, date, kept)
 		}
 	}
 }
 
-// FuzzValidators: what is kept of an answer is bounded, is sent back as it came, and adds no line to the request.
+// FuzzValidators: what is kept of an answer is bounded, is sent back as it came, and adds no line
+// to the request.
 func FuzzValidators(f *testing.F) {
 	for _, s := range []string{`"v1"`, `W/"v1"`, "*", "a\r\nb: c", "\"\xff\"", `"a", *`} {
 		f.Add(s, aDate)
@@ -52,7 +69,8 @@ func FuzzValidators(f *testing.F) {
 	f.Add("", "Saturday, 01-Jan-00 00:00:00 GMT")
 	fetch := New(Options{Allowed: loopback})
 	f.Fuzz(func(t *testing.T, tag, date string) {
-		etag, modified := Validators(&Response{Status: 200, Header: http.Header{"Etag": {tag}, "Last-Modified": {date}}})
+		etag, modified := Validators(
+			&Response{Status: 200, Header: http.Header{"Etag": {tag}, "Last-Modified": {date}}})
 		r := ask(t, "http", "127.0.0.1:80", "/")
 		r.Addr, r.ETag, r.LastModified = netip.MustParseAddr("127.0.0.1"), etag, modified
 		x, err := fetch.newExchange(context.Background(), &r)
@@ -60,7 +78,8 @@ func FuzzValidators(f *testing.F) {
 			t.Fatalf("head of %d bytes, %v", len(x.head), err)
 		}
 		sent, err := http.ReadRequest(newReader(x.head))
-		if err != nil || sent.Header.Get("If-None-Match") != etag || sent.Header.Get("If-Modified-Since") != modified || etag == "*" {
+		if err != nil || sent.Header.Get("If-None-Match") != etag ||
+			sent.Header.Get("If-Modified-Since") != modified || etag == "*" {
 			t.Fatalf("kept %q and %q, sent %v, %v", etag, modified, sent, err)
 		}
 		lines := 4 // the request, Host, Accept, Accept-Encoding; none for the empty user agent
@@ -69,13 +88,15 @@ func FuzzValidators(f *testing.F) {
 				lines++
 			}
 		}
-		if got := strings.Count(string(x.head), "\r\n") - 1; got != lines || x.conditional() != (lines > 4) {
+		if got := strings.Count(string(x.head), "\r\n") - 1; got != lines ||
+			x.conditional() != (lines > 4) {
 			t.Fatalf("%d lines in %q, want %d", got, x.head, lines)
 		}
 	})
 }
 
-// A 304 answers a condition. Without one, or with a payload, it is no answer, and its connection is not kept.
+// A 304 answers a condition. Without one, or with a payload, it is no answer, and its connection is
+// not kept.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +126,8 @@ func TestNotModified(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Release()
-			if tag, _ := Validators(resp); resp.Status != 304 || !resp.Conditional || len(resp.Body) > 0 || tag != `"v2"` {
+			if tag, _ := Validators(resp); resp.Status != 304 || !resp.Conditional || len(resp.Body) > 0 ||
+				tag != `"v2"` {
 				t.Errorf("%+v", resp)
 			}
 		})
@@ -136,12 +158,14 @@ func TestNotModifiedOverHTTP2(t *testing.T) {
 	first.Release()
 	again := ask(t, "https", addr, "/")
 	again.ETag = tag
-	if second := mustDo(t, f, again); second.Status != 304 || second.Proto != "HTTP/2.0" || !second.Conditional {
+	if second := mustDo(t, f, again); second.Status != 304 || second.Proto != "HTTP/2.0" ||
+		!second.Conditional {
 		t.Errorf("second %+v", second)
 	}
 	_, err := f.Do(context.Background(), ask(t, "https", addr, "/always"))
 	wantCategory(t, err, Protocol)
-	if err := unasked(&Response{Status: 304, Conditional: true, RawBody: []byte("x")}); err == nil || err.Category != Protocol {
+	if err := unasked(&Response{Status: 304, Conditional: true, RawBody: []byte("x")}); err == nil ||
+		err.Category != Protocol {
 		t.Errorf("a 304 with a payload: %v", err)
 	}
 }

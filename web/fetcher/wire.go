@@ -137,7 +137,8 @@ func (w *wire) extend() bool {
 		return false
 	}
 	w.nc.SetReadDeadline(earned)
-	return w.x.ctx.Err() == nil // a cancelled fetch may have been woken by a deadline that the line above replaced
+	// a cancelled fetch may have been woken by a deadline that the line above replaced
+	return w.x.ctx.Err() == nil
 }
 
 // Read hands out what was received, and receives more when nothing is left.

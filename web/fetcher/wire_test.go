@@ -35,20 +35,28 @@ func (c *scripted) SetWriteDeadline(time.Time) error { return nil }
 func FuzzAnswer(f *testing.F) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for _, s := range []string{
-		"", ok + "\r\n", ok + "Content-Length: 3\r\n\r\nabc", ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-		"HTTP/1.1 100 Continue\r\n\r\n" + ok + "A: b\r\n c\r\n\r\nx", "HTTP/1.0 302 Found\nLocation: /\n\n",
-		ok + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00", ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"", ok + "\r\n", ok + "Content-Length: 3\r\n\r\nabc",
+		ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\n" + ok + "A: b\r\n c\r\n\r\nx",
+		"HTTP/1.0 302 Found\nLocation: /\n\n",
+		ok + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00",
+		ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"HTTP/1.1 304 X\r\nContent-Length: 5\r\n\r\n", ok + "A:\x00b\r\n\r\n",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		var c *scripted
-		fetch := New(Options{Allowed: loopback, MaxBody: 64 << 10, MaxHead: 8 << 10, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			c = new(scripted)
-			c.answer.Reset(answer)
-			return c, nil
-		}})
+		fetch := New(Options{
+			Allowed: loopback,
+			MaxBody: 64 << 10,
+			MaxHead: 8 << 10,
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				c = new(scripted)
+				c.answer.Reset(answer)
+				return c, nil
+			},
+		})
 		defer fetch.Close()
 		resp, err := fetch.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
 		if err != nil {
@@ -62,7 +70,8 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("status %d, %d bytes of %d", resp.Status, len(resp.Body), len(answer))
 		}
 		head := resp.ResponseHead
-		if bytes.ContainsRune(head, 0) || !bytes.HasSuffix(head, []byte("\r\n\r\n")) || bytes.Index(head, []byte("\r\n\r\n")) != len(head)-4 {
+		if bytes.ContainsRune(head, 0) || !bytes.HasSuffix(head, []byte("\r\n\r\n")) ||
+			bytes.Index(head, []byte("\r\n\r\n")) != len(head)-4 {
 			t.Fatalf("head %q", head)
 		}
 		again, err := http.ReadResponse(newReader(head), aGet)
@@ -98,7 +107,11 @@ func pipes(open *int, answer string) func(context.Context, string, string) (net.
 func TestIdleConnectionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := 0
-		f := New(Options{Allowed: loopback, DialContext: pipes(&open, page("x")), IdleTimeout: 20 * time.Second})
+		f := New(Options{
+			Allowed:     loopback,
+			DialContext: pipes(&open, page("x")),
+			IdleTimeout: 20 * time.Second,
+		})
 		r := ask(t, "http", "127.0.0.1:80", "/")
 		mustDo(t, f, r)
 		time.Sleep(19 * time.Second)
@@ -133,20 +146,23 @@ func TestLimitsOfTime(t *testing.T) {
 			{"HTTP/1.1 200 OK\r\n\r\n", time.Second, 10 * time.Second},
 			{"HTTP/1.1 200 OK\r\n\r\n", 2 * time.Millisecond, 60 * time.Second},
 		} {
-			f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) {
-				a, b := net.Pipe()
-				go func() {
-					b.Read(make([]byte, 4096))
-					io.WriteString(b, c.head)
-					for c.gap > 0 {
-						if _, err := b.Write([]byte("x")); err != nil {
-							return
+			f := New(Options{
+				Allowed: loopback,
+				DialContext: func(context.Context, string, string) (net.Conn, error) {
+					a, b := net.Pipe()
+					go func() {
+						b.Read(make([]byte, 4096))
+						io.WriteString(b, c.head)
+						for c.gap > 0 {
+							if _, err := b.Write([]byte("x")); err != nil {
+								return
+							}
+							time.Sleep(c.gap)
 						}
-						time.Sleep(c.gap)
-					}
-				}()
-				return a, nil
-			}})
+					}()
+					return a, nil
+				},
+			})
 			from := time.Now()
 			resp, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
 			if c.gap == 0 {
@@ -170,7 +186,10 @@ func TestWriteLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe() // nobody reads b
 		defer b.Close()
-		f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) { return a, nil }})
+		f := New(Options{
+			Allowed:     loopback,
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return a, nil },
+		})
 		defer f.Close()
 		from := time.Now()
 		_, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
@@ -202,7 +221,10 @@ func BenchmarkKeepAlive(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	answer := []byte(page(repeat("0123456789", 2000)))
 	c := new(scripted)
-	f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }})
+	f := New(Options{
+		Allowed:     loopback,
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil },
+	})
 	defer f.Close()
 	r := ask(b, "http", "127.0.0.1:80", "/")
 	b.ReportAllocs()
@@ -254,19 +276,29 @@ func TestHeadLimit(t *testing.T) {
 		body   int
 		keep   bool
 	}{
-		"small, large payload": {headOf(300, "Content-Length: 300000\r\n") + repeat("x", 300000), false, 300000, true},
-		"as large as it may":   {headOf(limit, "Content-Length: 20000\r\n") + repeat("x", 20000), false, 20000, true},
-		"one byte more":        {headOf(limit+1, "Content-Length: 20000\r\n") + repeat("x", 20000), true, 0, false},
-		"endless":              {headOf(3*limit, ""), true, 0, false},
-		"interim heads":        {"HTTP/1.1 103 H\r\n" + headOf(limit/2, "")[17:] + headOf(limit/2+2, "Content-Length: 2\r\n") + "xx", true, 0, false},
-		"byte behind":          {headOf(300, "Content-Length: 20000\r\n") + repeat("x", 20001), false, 20000, false},
-		"byte far behind":      {headOf(300, "Content-Length: 50000\r\n") + repeat("x", 50001), false, 50000, true},
-		"chunks":               {headOf(300, "Transfer-Encoding: chunked\r\n") + repeat("1000\r\n"+repeat("x", 4096)+"\r\n", 50) + "0\r\n\r\n", false, 50 * 4096, true},
+		"small, large payload": {headOf(300, "Content-Length: 300000\r\n") + repeat("x", 300000), false,
+			300000, true},
+		"as large as it may": {headOf(limit, "Content-Length: 20000\r\n") + repeat("x", 20000), false,
+			20000, true},
+		"one byte more": {headOf(limit+1, "Content-Length: 20000\r\n") + repeat("x", 20000), true, 0,
+			false},
+		"endless": {headOf(3*limit, ""), true, 0, false},
+		"interim heads": {"HTTP/1.1 103 H\r\n" + headOf(limit/2, "")[17:] +
+			headOf(limit/2+2, "Content-Length: 2\r\n") + "xx", true, 0, false},
+		"byte behind": {headOf(300, "Content-Length: 20000\r\n") + repeat("x", 20001), false, 20000,
+			false},
+		"byte far behind": {headOf(300, "Content-Length: 50000\r\n") + repeat("x", 50001), false, 50000,
+			true},
+		"chunks": {headOf(300, "Transfer-Encoding: chunked\r\n") +
+			repeat("1000\r\n"+repeat("x", 4096)+"\r\n", 50) + "0\r\n\r\n", false, 50 * 4096, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := &counted{}
 			conn.answer.Reset([]byte(c.answer))
-			f := newFetcher(t, Options{MaxHead: limit, DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+			f := newFetcher(t, Options{
+				MaxHead:     limit,
+				DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+			})
 			resp, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
 			if c.fails {
 				if e := wantCategory(t, err, Protocol); !errors.Is(e, errHeadTooLarge) {
@@ -296,7 +328,9 @@ func TestOneCall(t *testing.T) {
 	t.Parallel()
 	conn := &counted{}
 	conn.answer.Reset([]byte(page(repeat("x", 20000))))
-	f := newFetcher(t, Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+	f := newFetcher(t, Options{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+	})
 	mustDo(t, f, ask(t, "http", "127.0.0.1:80", "/")).Release()
 	if conn.reads != 1 {
 		t.Errorf("%d calls, want 1", conn.reads)
@@ -307,7 +341,8 @@ func TestOneCall(t *testing.T) {
 // the connection useless.
 func TestKeptPastDeadline(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
 	defer srv.Close()
 	f := newFetcher(t, Options{MinRateAfter: 100 * time.Millisecond, MinRate: 1 << 20})
 	r := ask(t, "http", srv.Listener.Addr().String(), "/")

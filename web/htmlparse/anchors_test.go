@@ -42,7 +42,8 @@ func TestAnchors(t *testing.T) {
 		{"a base behind", `<a href=x>one</a><base href=/y/>`, []string{"one"}},
 		{"long", `<a href=x>` + strings.Repeat("wörd ", 1000) + `</a>`, []string{strings.TrimSpace(strings.Repeat("wörd ", 1000)[:MaxAnchor])}},
 	} {
-		d := ParseWith(Options{Anchors: true}, []byte(test.page), "text/html; charset=utf-8", mustURL(t, home))
+		d := ParseWith(Options{Anchors: true}, []byte(test.page), "text/html; charset=utf-8",
+			mustURL(t, home))
 		got := anchored(&d)
 		for i := range got {
 			got[i] = strings.TrimSpace(got[i])
@@ -50,7 +51,8 @@ func TestAnchors(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
-		if d := Parse([]byte(test.page), "text/html", mustURL(t, home)); strings.Join(anchored(&d), "") != "" {
+		if d := Parse([]byte(test.page), "text/html", mustURL(t, home)); strings.Join(anchored(&d),
+			"") != "" {
 			t.Errorf("%s: %q, and nobody asked", test.name, anchored(&d))
 		}
 	}
@@ -58,7 +60,8 @@ func TestAnchors(t *testing.T) {
 
 func TestAnchorsInXML(t *testing.T) {
 	t.Parallel()
-	d := ParseWith(Options{Anchors: true}, []byte(`<a href="x"/>no <svg><a xlink:href="y"/>no</svg>`), "application/xhtml+xml", mustURL(t, home))
+	d := ParseWith(Options{Anchors: true}, []byte(`<a href="x"/>no <svg><a xlink:href="y"/>no</svg>`),
+		"application/xhtml+xml", mustURL(t, home))
 	if got := anchored(&d); !slices.Equal(got, []string{"", ""}) {
 		t.Errorf("%q", got)
 	}
@@ -84,21 +87,26 @@ func TestAnchorsAreBounded(t *testing.T) {
 
 // FuzzAnchors: requesting texts changes nothing else, and the texts keep their bounds.
 func FuzzAnchors(f *testing.F) {
-	for _, page := range []string{"<a href=x>y</a>", "<a href=x>&#", "<a href=x>\xff<a href=y>z", "<a href=x><base href=/y>z", "<noscript><a href=x>y", "<svg><a href=x/>y"} {
+	for _, page := range []string{"<a href=x>y</a>", "<a href=x>&#", "<a href=x>\xff<a href=y>z",
+		"<a href=x><base href=/y>z", "<noscript><a href=x>y", "<svg><a href=x/>y"} {
 		f.Add([]byte(page), "text/html")
 		f.Add([]byte(page), "application/xhtml+xml; charset=shift_jis")
 	}
 	base := mustURL(f, home)
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
-		with, without := ParseWith(Options{Anchors: true}, body, contentType, base), Parse(body, contentType, base)
-		if len(with.Links) != len(without.Links) || string(with.Text) != string(without.Text) || with.LinksFound != without.LinksFound {
+		with, without := ParseWith(Options{Anchors: true}, body, contentType, base), Parse(body,
+			contentType, base)
+		if len(with.Links) != len(without.Links) || string(with.Text) != string(without.Text) ||
+			with.LinksFound != without.LinksFound {
 			t.Fatalf("with texts %+v, without %+v", with, without)
 		}
 		if len(with.Anchors) > len(with.Links) || without.Anchors != nil {
-			t.Fatalf("%d texts of %d links; %q, and nobody asked", len(with.Anchors), len(with.Links), without.Anchors)
+			t.Fatalf("%d texts of %d links; %q, and nobody asked", len(with.Anchors), len(with.Links),
+				without.Anchors)
 		}
 		for i, l := range with.Links {
-			if text := with.Anchor(i); !utf8.ValidString(text) || len(text) > MaxAnchor || l.Tag != "a" && text != "" {
+			if text := with.Anchor(i); !utf8.ValidString(text) || len(text) > MaxAnchor ||
+				l.Tag != "a" && text != "" {
 				t.Fatalf("text %q of a %s", text, l.Tag)
 			}
 			if l != without.Links[i] {

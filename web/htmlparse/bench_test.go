@@ -9,8 +9,9 @@ import (
 // typicalPage is 20 KB with 40 links, a head and a good deal of markup.
 func typicalPage() []byte {
 	var b strings.Builder
-	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A typical page</title>` +
-		`<meta name="description" content="What it is about"><link rel="stylesheet" href="/style.css"><script src="/app.js"></script></head><body>`)
+	b.WriteString(
+		`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A typical page</title>` +
+			`<meta name="description" content="What it is about"><link rel="stylesheet" href="/style.css"><script src="/app.js"></script></head><body>`)
 	for i := range 40 {
 		fmt.Fprintf(&b, `<div class="item"><h2 id="s%d">Section %d</h2><p class="text">`, i, i)
 		for range 7 {
@@ -18,7 +19,8 @@ func typicalPage() []byte {
 		}
 		switch i % 4 {
 		case 0:
-			fmt.Fprintf(&b, `<a class="more" href="http://example.org/guide/chapter-%d.html?lang=en">more</a>`, i)
+			fmt.Fprintf(&b,
+				`<a class="more" href="http://example.org/guide/chapter-%d.html?lang=en">more</a>`, i)
 		case 1:
 			fmt.Fprintf(&b, `<a href="/guide/chapter-%d.html">more</a>`, i)
 		case 2:

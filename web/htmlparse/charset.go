@@ -267,7 +267,8 @@ func encodeQuery(ref string, enc encoding.Encoding) string {
 			continue
 		}
 		encoded, err := encoder.Bytes([]byte(string(r)))
-		if err != nil || len(encoded) == 0 || encoded[0] == '&' { // the encoder's own reference, not escaped
+		// the encoder's own reference, not escaped
+		if err != nil || len(encoded) == 0 || encoded[0] == '&' {
 			encoder.Reset()
 			b.WriteString("%26%23" + strconv.Itoa(int(r)) + "%3B")
 			continue

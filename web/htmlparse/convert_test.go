@@ -18,7 +18,8 @@ func TestConvertLarge(t *testing.T) {
 	for i := range body {
 		body[i] = byte(random.Uint32())
 	}
-	for _, name := range []string{"windows-1252", "utf-16le", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "iso-2022-jp", "euc-kr", "koi8-r", "replacement", "x-user-defined"} {
+	for _, name := range []string{"windows-1252", "utf-16le", "gbk", "gb18030", "big5", "shift_jis",
+		"euc-jp", "iso-2022-jp", "euc-kr", "koi8-r", "replacement", "x-user-defined"} {
 		enc, _ := charset.Lookup(name)
 		want, _, wantErr := transform.Bytes(enc.NewDecoder(), body)
 		var before, after runtime.MemStats

@@ -32,8 +32,8 @@ type Directives struct {
 	NoIndex, NoArchive, NoAI bool
 	// NoIndexFrom is the earliest time from which on NoIndex holds; the zero time: none is named.
 	NoIndexFrom time.Time
-	// Other: there is a word that says neither this nor what holds without it, such as nosnippet. Words
-	// with a value, such as max-snippet: 20, are none.
+	// Other: there is a word that says neither this nor what holds without it, such as nosnippet.
+	// Words with a value, such as max-snippet: 20, are none.
 	Other bool
 }
 
@@ -196,8 +196,9 @@ func isAgent(prefix, agent string) bool {
 	return strings.EqualFold(product, agent) || prefix == "*" || strings.EqualFold(prefix, "robots")
 }
 
-// cutDate reads the time that value begins, with as much of rest as belongs to it: dates have commas
-// ("Friday, 25 Jun 2010 15:00:00 PST"). Of a value that is no date only the first part is passed.
+// cutDate reads the time that value begins, with as much of rest as belongs to it: dates have
+// commas ("Friday, 25 Jun 2010 15:00:00 PST"). Of a value that is no date only the first part is
+// passed.
 func cutDate(value, rest string) (at time.Time, after string, ok bool) {
 	const parts = 3 // "Friday, June 25, 2010"
 	after = rest
@@ -219,8 +220,8 @@ func cutDate(value, rest string) (at time.Time, after string, ok bool) {
 // maxDate is the number of bytes of the longest date that is read.
 const maxDate = 64
 
-// parseDate reads a date of RFC 822 or its successors, of RFC 850, of asctime, or of ISO 8601. A date
-// without a time is the beginning of its day, one without a zone is in UTC.
+// parseDate reads a date of RFC 822 or its successors, of RFC 850, of asctime, or of ISO 8601. A
+// date without a time is the beginning of its day, one without a zone is in UTC.
 func parseDate(s string) (time.Time, bool) {
 	if len(s) > maxDate {
 		return time.Time{}, false
@@ -246,7 +247,8 @@ func parseDate(s string) (time.Time, bool) {
 
 // zones are the names of time zones that RFC 822 and their users know, in hours east of Greenwich.
 var zones = map[string]int{
-	"GMT": 0, "UT": 0, "UTC": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
+	"GMT": 0, "UT": 0, "UTC": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7,
+	"MDT": -6,
 	"PST": -8, "PDT": -7, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3,
 	"MSK": 3, "JST": 9,
 }

@@ -73,7 +73,8 @@ func TestRobotsHeader(t *testing.T) {
 			t.Errorf("%q: %v, want %v", lines, got, tt.want)
 		}
 	}
-	if i, f := RobotsHeader([]string{"fieldbot: nofollow, crawlnode: noindex"}, "FieldBot", now); i || !f {
+	if i, f := RobotsHeader([]string{"fieldbot: nofollow, crawlnode: noindex"}, "FieldBot", now); i ||
+		!f {
 		t.Errorf("another crawler's name: %v, %v; want nofollow alone", i, f)
 	}
 }
@@ -105,13 +106,16 @@ func TestUnavailableAfter(t *testing.T) {
 		"2026-06-25":                         day,
 		"25 Jun 2026":                        day,
 	} {
-		for _, line := range []string{"unavailable_after: " + date, "unavailable_after:" + date + ",nofollow"} {
+		for _, line := range []string{"unavailable_after: " + date,
+			"unavailable_after:" + date + ",nofollow"} {
 			before, _ := RobotsHeader([]string{line}, "crawlnode", from.Add(-time.Second))
 			after, follow := RobotsHeader([]string{line}, "crawlnode", from)
 			if before || !after || follow != strings.Contains(line, "nofollow") {
-				t.Errorf("%q: noindex a second before %v, at the time %v; nofollow %v", line, before, after, follow)
+				t.Errorf("%q: noindex a second before %v, at the time %v; nofollow %v", line, before, after,
+					follow)
 			}
-			if !NoIndexLater([]string{line}, "crawlnode", from.Add(-time.Second)) || NoIndexLater([]string{line}, "crawlnode", from) {
+			if !NoIndexLater([]string{line}, "crawlnode", from.Add(-time.Second)) ||
+				NoIndexLater([]string{line}, "crawlnode", from) {
 				t.Errorf("%q: not later just before its time, or later after it", line)
 			}
 		}
@@ -136,7 +140,8 @@ func FuzzRobotsHeader(f *testing.F) {
 		early, followEarly := RobotsHeader([]string{line}, "crawlnode", time.Time{})
 		late, follow := RobotsHeader([]string{line}, "crawlnode", now)
 		if early && !late || follow != followEarly {
-			t.Errorf("%q: noindex %v and later %v, nofollow %v and later %v", line, early, late, followEarly, follow)
+			t.Errorf("%q: noindex %v and later %v, nofollow %v and later %v", line, early, late, followEarly,
+				follow)
 		}
 		if i, f := RobotsHeader([]string{line, "none"}, "crawlnode", now); !i || !f {
 			t.Errorf("%q takes back another line", line)

@@ -69,7 +69,8 @@ func (l Link) Part() bool {
 	if l.Tag != "link" {
 		return l.Asset()
 	}
-	for _, rel := range [...]string{"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "preload", "modulepreload", "manifest"} {
+	for _, rel := range [...]string{"stylesheet", "icon", "apple-touch-icon",
+		"apple-touch-icon-precomposed", "mask-icon", "preload", "modulepreload", "manifest"} {
 		if hasToken(l.Rel, rel) {
 			return true
 		}
@@ -166,13 +167,27 @@ func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 // ParseWith is Parse with options.
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
-	p := parser{agent: cmp.Or(o.Agent, defaultAgent), doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: newScanner(body, contentType), memory: o.Memory}
+	p := parser{
+		agent:         cmp.Or(o.Agent, defaultAgent),
+		doc:           Document{Base: base, Charset: name},
+		queryEncoding: enc,
+		anchors:       o.Anchors,
+		scan:          newScanner(body, contentType),
+		memory:        o.Memory,
+	}
 	p.robots.now = o.Now
 	p.run()
 	if p.lateBase {
 		// The base element came after the first reference but applies to all of them (HTML
 		// Standard, section 2.4.3). This is rare enough to parse twice.
-		q := parser{agent: p.agent, doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: newScanner(body, contentType)}
+		q := parser{
+			agent:         p.agent,
+			doc:           Document{Base: p.doc.Base, Charset: name},
+			queryEncoding: enc,
+			anchors:       o.Anchors,
+			baseSeen:      true,
+			scan:          newScanner(body, contentType),
+		}
 		q.robots.now = o.Now
 		q.run()
 		return q.doc

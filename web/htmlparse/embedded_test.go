@@ -10,13 +10,16 @@ import (
 // neither in href nor in src of an element of HTML, and some that look like such places.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
-	doc := func(page string) string { return `<iframe srcdoc="` + html.EscapeString(page) + `"></iframe>` }
+	doc := func(page string) string {
+		return `<iframe srcdoc="` + html.EscapeString(page) + `"></iframe>`
+	}
 	for page, want := range map[string]string{
-		`<link rel=preload as=image imagesrcset="/1 1x, /2 2x" href=/3>`:  "link:/1 link:/2 link:/3",
-		`<link rel=preload as=image imagesrcset="/1 100w,/2 200w">`:       "link:/1 link:/2",
-		`<link rel="PRELOAD" imagesrcset=" /a,b.png 1x ">`:                "link:/a,b.png",
-		`<link rel=preload imagesrcset="">`:                               "",
-		`<link rel=icon imagesrcset="/1 1x" href=/3>`:                     "link:/3", // it is only for preload
+		`<link rel=preload as=image imagesrcset="/1 1x, /2 2x" href=/3>`: "link:/1 link:/2 link:/3",
+		`<link rel=preload as=image imagesrcset="/1 100w,/2 200w">`:      "link:/1 link:/2",
+		`<link rel="PRELOAD" imagesrcset=" /a,b.png 1x ">`:               "link:/a,b.png",
+		`<link rel=preload imagesrcset="">`:                              "",
+		// it is only for preload
+		`<link rel=icon imagesrcset="/1 1x" href=/3>`:                     "link:/3",
 		`<link imagesrcset="/1 1x">`:                                      "",
 		`<svg><script href=/s></script></svg>`:                            "script:/s",
 		`<svg><script xlink:href=/s /></svg>`:                             "script:/s",
@@ -56,12 +59,17 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", page, g, want)
 		}
 	}
-	page := `<title>outer</title><a href=/o>one ` + doc(`<html lang=de><title>inner</title><meta name=robots content=none><link rel=canonical href=/c>words <a href=/i>text</a>`) + `two</a>`
+	page := `<title>outer</title><a href=/o>one ` +
+		doc(
+			`<html lang=de><title>inner</title><meta name=robots content=none><link rel=canonical href=/c>words <a href=/i>text</a>`) +
+		`two</a>`
 	d := ParseWith(Options{Anchors: true}, []byte(page), "text/html", mustURL(t, home))
-	if d.Title != "outer" || d.NoIndex || d.NoFollow || d.Canonical != "" || d.Lang != "" || string(d.Text) != "one two" || d.Anchor(0) != "one" {
+	if d.Title != "outer" || d.NoIndex || d.NoFollow || d.Canonical != "" || d.Lang != "" ||
+		string(d.Text) != "one two" || d.Anchor(0) != "one" {
 		t.Errorf("a frame's document speaks for the page: %+v, text %q", d, d.Text)
 	}
-	if d = Parse([]byte(strings.Repeat("<title>x", 1)+doc(`<title>inner</title>`)), "text/html", mustURL(t, home)); d.Title == "inner" {
+	if d = Parse([]byte(strings.Repeat("<title>x", 1)+
+		doc(`<title>inner</title>`)), "text/html", mustURL(t, home)); d.Title == "inner" {
 		t.Errorf("title %q", d.Title)
 	}
 }

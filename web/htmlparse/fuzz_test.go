@@ -9,8 +9,10 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, page := range []string{
 		"", "<", "<a", "<a href=x>y</a>", "<base href=//b/><a href=c>", "<a href=x><base href=/y>",
-		"<meta http-equiv=refresh content='1;url=\"x'>", "<meta charset=utf-16le>", "<meta charset=gbk>\xa8D<a href='?\xa8D'>",
-		"<img srcset=',,a (,) 1x,b'>", "<title>\xff</title>", "<script>", "<!--", "<noscript><a href=x>", "\xff\xfea\x00", "<plaintext><a>",
+		"<meta http-equiv=refresh content='1;url=\"x'>", "<meta charset=utf-16le>",
+		"<meta charset=gbk>\xa8D<a href='?\xa8D'>",
+		"<img srcset=',,a (,) 1x,b'>", "<title>\xff</title>", "<script>", "<!--", "<noscript><a href=x>",
+		"\xff\xfea\x00", "<plaintext><a>",
 		"<link rel=canonical href=x>", "<html lang=\xff>", "<?xml encoding=", "<?xml encoding='x'?>",
 	} {
 		f.Add([]byte(page), "text/html")
@@ -26,7 +28,8 @@ func FuzzParse(f *testing.F) {
 		if d.LinksFound != len(d.Links)+d.LinksDropped+d.Invalid+d.TooLong+d.OtherScheme {
 			t.Fatalf("counts do not add up: %+v", d)
 		}
-		if d.Charset == "" || len(d.Text) > MaxText || len(d.Title) > maxTitle || len(d.Description) > maxDescription || len(d.Lang) > maxLang {
+		if d.Charset == "" || len(d.Text) > MaxText || len(d.Title) > maxTitle ||
+			len(d.Description) > maxDescription || len(d.Lang) > maxLang {
 			t.Fatalf("limits: %+v", d)
 		}
 		for _, s := range []string{d.Title, d.Description, d.Lang, d.Canonical} {

@@ -73,7 +73,8 @@ func cost(t *testing.T, body []byte, contentType string) (Document, time.Duratio
 	return d, took, after.TotalAlloc - before.TotalAlloc
 }
 
-var full = flag.Bool("full", false, "hostile pages of 10 MiB, the most that is read of a page, in 5 s, instead of 256 KiB in 20 s")
+var full = flag.Bool("full", false,
+	"hostile pages of 10 MiB, the most that is read of a page, in 5 s, instead of 256 KiB in 20 s")
 
 // hostileSize returns the size of hostile pages and how long one may take. On a loaded machine
 // under the race detector a tenth of a second becomes several.
@@ -103,18 +104,21 @@ func TestHostile(t *testing.T) {
 				found = found || l.URL.Path() == "/end"
 			}
 			if !found {
-				t.Errorf("%s as %s: its link is not found: %d links, %d dropped", name, contentType, len(d.Links), d.LinksDropped)
+				t.Errorf("%s as %s: its link is not found: %d links, %d dropped", name, contentType,
+					len(d.Links), d.LinksDropped)
 			}
 			slowest = max(slowest, took)
 			if ratio := float64(allocated) / float64(len(page)); ratio > dearest {
 				dearest, which = ratio, name+" as "+contentType
 			}
 			if took > most || allocated > 10*uint64(len(page))+small {
-				t.Errorf("%s as %s: %v, %d MiB allocated for %d", name, contentType, took, allocated>>20, len(page)>>20)
+				t.Errorf("%s as %s: %v, %d MiB allocated for %d", name, contentType, took, allocated>>20,
+					len(page)>>20)
 			}
 		}
 	}
-	t.Logf("%d KiB: at most %v, and %.1f bytes allocated for one (%s)", size>>10, slowest, dearest, which)
+	t.Logf("%d KiB: at most %v, and %.1f bytes allocated for one (%s)", size>>10, slowest, dearest,
+		which)
 }
 
 // TestManyLinks applies the same bounds to pages with more links than are kept.
@@ -123,11 +127,15 @@ func TestManyLinks(t *testing.T) {
 	// it is garbage at once.
 	const perReference = 3 << 10
 	size, most := hostileSize()
-	for _, link := range []string{"<a href=x>", "<a href=xy>link</a>", "<a href='?q=\u00e9&amp;r'>", "<img srcset='a 1x, b 2x'>", "<a href=mailto:x>", "<a href='http://['>", "<a href=//\u00e9.example/\\%zz>"} {
+	for _, link := range []string{"<a href=x>", "<a href=xy>link</a>", "<a href='?q=\u00e9&amp;r'>",
+		"<img srcset='a 1x, b 2x'>", "<a href=mailto:x>", "<a href='http://['>",
+		"<a href=//\u00e9.example/\\%zz>"} {
 		page := bytes.Repeat([]byte(link), size/len(link))
 		d, took, allocated := cost(t, page, "text/html; charset=utf-8")
-		if d.LinksFound < size/len(link) || d.LinksFound != len(d.Links)+d.LinksDropped+d.Invalid+d.OtherScheme {
-			t.Errorf("%s: found %d, kept %d, dropped %d, invalid %d, other schemes %d", link, d.LinksFound, len(d.Links), d.LinksDropped, d.Invalid, d.OtherScheme)
+		if d.LinksFound < size/len(link) ||
+			d.LinksFound != len(d.Links)+d.LinksDropped+d.Invalid+d.OtherScheme {
+			t.Errorf("%s: found %d, kept %d, dropped %d, invalid %d, other schemes %d", link, d.LinksFound,
+				len(d.Links), d.LinksDropped, d.Invalid, d.OtherScheme)
 		}
 		if took > most || allocated > uint64(10*size+MaxLinks*perReference) {
 			t.Errorf("%s: %v, %d MiB allocated for %d", link, took, allocated>>20, size>>20)
@@ -143,8 +151,10 @@ func TestNestedDeeply(t *testing.T) {
 	for _, depth := range []int{510, 511, 512, 513, 1_000_000} {
 		page := strings.Repeat("<div><a href=x>", depth) + "<a href=/end>"
 		d := Parse([]byte(page), "", mustURL(t, home))
-		if d.LinksFound != depth+1 || len(d.Links) != min(depth+1, MaxLinks) || d.LinksDropped != d.LinksFound-len(d.Links) {
-			t.Errorf("%d deep: found %d, kept %d, dropped %d", depth, d.LinksFound, len(d.Links), d.LinksDropped)
+		if d.LinksFound != depth+1 || len(d.Links) != min(depth+1, MaxLinks) ||
+			d.LinksDropped != d.LinksFound-len(d.Links) {
+			t.Errorf("%d deep: found %d, kept %d, dropped %d", depth, d.LinksFound, len(d.Links),
+				d.LinksDropped)
 		}
 	}
 }

@@ -1,15 +1,15 @@
 package htmlparse
 
-// The sizes of memory that is used again. Smaller memory would soon be too small for the next page, larger memory is too much
-// to keep for it.
+// The sizes of memory that is used again. Smaller memory would soon be too small for the next page,
+// larger memory is too much to keep for it.
 const (
 	minSpareText  = 32 << 10 // bytes; at most MaxText
 	minSpareLinks = 128
 	maxSpareLinks = 1 << 10
 )
 
-// Memory is what an earlier document has left for a later one: see [Document.Release]. The zero value is for a first one. It
-// has at most MaxText bytes and some 1,000 links.
+// Memory is what an earlier document has left for a later one: see [Document.Release]. The zero
+// value is for a first one. It has at most MaxText bytes and some 1,000 links.
 type Memory struct {
 	text  []byte
 	links []Link
@@ -37,8 +37,8 @@ func (m *Memory) forLinks(n int) []Link {
 	return m.links
 }
 
-// Release returns the memory of Links and Text for a later document. Neither may be used afterwards; all strings stay good. A
-// document that is never released is garbage as usual.
+// Release returns the memory of Links and Text for a later document. Neither may be used
+// afterwards; all strings stay good. A document that is never released is garbage as usual.
 func (d *Document) Release() *Memory {
 	m := &Memory{}
 	if n := cap(d.Text); n >= minSpareText && n <= MaxText {

@@ -7,14 +7,16 @@ import (
 	"testing"
 )
 
-// TestMemory parses pages of many sizes one after the other in the same memory. Each must be as it is in memory of its own,
-// and strings of the released ones must stay good.
+// TestMemory parses pages of many sizes one after the other in the same memory. Each must be as it
+// is in memory of its own, and strings of the released ones must stay good.
 func TestMemory(t *testing.T) {
 	base := mustURL(t, home)
-	pages := []string{string(typicalPage()), "", "<p>short", `<a href="/x">x</a> and <base href="http://other.test/"><a href="y">y</a>`,
+	pages := []string{string(typicalPage()), "", "<p>short",
+		`<a href="/x">x</a> and <base href="http://other.test/"><a href="y">y</a>`,
 		strings.Repeat("many words ", MaxText/8), strings.Repeat(`<a href="/l">l</a>`, 2*maxSpareLinks)}
 	for i := range 30 {
-		pages = append(pages, strings.Repeat(fmt.Sprintf(`<p>text %d <a href="/page-%d">link</a>`, i, i), 1+i*i))
+		pages = append(pages,
+			strings.Repeat(fmt.Sprintf(`<p>text %d <a href="/page-%d">link</a>`, i, i), 1+i*i))
 	}
 	var links, kept []string
 	m := &Memory{}
@@ -22,7 +24,8 @@ func TestMemory(t *testing.T) {
 		want := Parse([]byte(page), "text/html", base)
 		got := ParseWith(Options{Memory: m}, []byte(page), "text/html", base)
 		if string(got.Text) != string(want.Text) || len(got.Links) != len(want.Links) {
-			t.Fatalf("%.40q: %d bytes and %d links, want %d and %d", page, len(got.Text), len(got.Links), len(want.Text), len(want.Links))
+			t.Fatalf("%.40q: %d bytes and %d links, want %d and %d", page, len(got.Text), len(got.Links),
+				len(want.Text), len(want.Links))
 		}
 		for i := range got.Links {
 			kept, links = append(kept, got.Links[i].URL.String()), append(links, want.Links[i].URL.String())

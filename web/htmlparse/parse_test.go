@@ -31,7 +31,8 @@ func show(links []Link) string {
 		if l.NoFollow {
 			mark = "!"
 		}
-		fmt.Fprintf(&b, "%s[%s]%s %s\n", l.Tag, l.Rel, mark, strings.TrimPrefix(l.URL.String(), "http://example.org"))
+		fmt.Fprintf(&b, "%s[%s]%s %s\n", l.Tag, l.Rel, mark,
+			strings.TrimPrefix(l.URL.String(), "http://example.org"))
 	}
 	return b.String()
 }
@@ -39,8 +40,11 @@ func show(links []Link) string {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, page, want string }{
-		{"hyperlinks", `<a href=x>1</a><AREA HREF='/y'><frame src="z"><iframe src=//other.example/></iframe>`,
-			"a[] /dir/x\narea[] /y\nframe[] /dir/z\niframe[] http://other.example/\n"},
+		{
+			"hyperlinks",
+			`<a href=x>1</a><AREA HREF='/y'><frame src="z"><iframe src=//other.example/></iframe>`,
+			"a[] /dir/x\narea[] /y\nframe[] /dir/z\niframe[] http://other.example/\n",
+		},
 		{"entities", `<a href="?a=1&amp;b=2&copy=3">`, "a[] /dir/page.html?a=1&b=2&copy=3\n"},
 		{"white space", "<a href=' \n/x\t'>", "a[] /x\n"},
 		{"repeated attribute", `<a href=/x href=/y>`, "a[] /x\n"},
@@ -54,16 +58,25 @@ func TestLinks(t *testing.T) {
 		{"unclosed script", `<script><a href=x>`, ""},
 		{"style, text fields", `<style><a href=x></style><textarea><a href=x></textarea><title><a href=x></title><xmp><a href=x></xmp>`, ""},
 		{"iframe content", `<iframe src=f><a href=x></iframe>`, "iframe[] /dir/f\n"},
-		{"noscript", `<noscript><a href=x></a><base href=/b/><meta http-equiv=refresh content="0;url=r"></noscript><a href=y>`,
-			"a[] /dir/x\na[] /dir/y\n"},
+		{
+			"noscript",
+			`<noscript><a href=x></a><base href=/b/><meta http-equiv=refresh content="0;url=r"></noscript><a href=y>`,
+			"a[] /dir/x\na[] /dir/y\n",
+		},
 		{"noframes", `<noframes><a href=x></noframes>`, "a[] /dir/x\n"},
 		{"template", `<a href=a><template><a href=no><img src=no></template><a href=x>`, "a[] /dir/a\na[] /dir/x\n"},
 		{"templates", `<TEMPLATE id=t><template></template><a href=no></template><a href=x>`, "a[] /dir/x\n"},
-		{"template, its ends in raw text", `<template><script>"</template>"</script><style></template></style><a href=no></template><a href=x>`, "a[] /dir/x\n"},
-		{"template, base and refresh", `<template><base href=/b/><meta http-equiv=refresh content="0;no"><link rel=next href=no></template><a href=x>`, "a[] /dir/x\n"},
+		{"template, its ends in raw text",
+			`<template><script>"</template>"</script><style></template></style><a href=no></template><a href=x>`,
+			"a[] /dir/x\n"},
+		{"template, base and refresh",
+			`<template><base href=/b/><meta http-equiv=refresh content="0;no"><link rel=next href=no></template><a href=x>`,
+			"a[] /dir/x\n"},
 		{"template that is not closed", `<a href=x><template><a href=no></div><a href=no>`, "a[] /dir/x\n"},
 		{"template, end only", `</template><a href=x>`, "a[] /dir/x\n"},
-		{"template of a shadow root", `<div><template shadowrootmode=Open><a href=x><template><a href=no></template></template><a href=y>`, "a[] /dir/x\na[] /dir/y\n"},
+		{"template of a shadow root",
+			`<div><template shadowrootmode=Open><a href=x><template><a href=no></template></template><a href=y>`,
+			"a[] /dir/x\na[] /dir/y\n"},
 		{"shadow root within a template", `<template><template shadowrootmode=open><a href=no></template></template><a href=x>`, "a[] /dir/x\n"},
 		{"template, not self-closing", `<template/><a href=no></template><a href=x>`, "a[] /dir/x\n"},
 		{"template in a drawing", `<svg><template><a href=x></a></template></svg>`, "a[] /dir/x\n"},
@@ -72,13 +85,24 @@ func TestLinks(t *testing.T) {
 		{"bad base", `<base href="http://["><base href="/b/"><a href=x>`, "a[] /dir/x\n"},
 		{"script base", `<base href="javascript:1"><a href=x>`, "a[] /dir/x\n"},
 		{"refresh", `<meta http-equiv=" Refresh" content="0; URL='/next'">`, "meta[refresh] /next\n"},
-		{"link", `<link rel=stylesheet href=c.css><link rel=dns-prefetch href=//d><link href=e><link rel=" " href=f><link rel="Canonical" href=/c>`,
-			"link[stylesheet] /dir/c.css\nlink[Canonical] /c\n"},
-		{"images", `<img src=a.png srcset="b.png 1x, c.png 2x"><picture><source srcset="d,e.png, f.png 100w"></picture>`,
-			"img[] /dir/a.png\nimg[] /dir/b.png\nimg[] /dir/c.png\nsource[] /dir/d,e.png\nsource[] /dir/f.png\n"},
+		{
+			"link",
+			`<link rel=stylesheet href=c.css><link rel=dns-prefetch href=//d><link href=e><link rel=" " href=f><link rel="Canonical" href=/c>`,
+			"link[stylesheet] /dir/c.css\nlink[Canonical] /c\n",
+		},
+		{
+			"images",
+			`<img src=a.png srcset="b.png 1x, c.png 2x"><picture><source srcset="d,e.png, f.png 100w"></picture>`,
+			"img[] /dir/a.png\nimg[] /dir/b.png\nimg[] /dir/c.png\nsource[] /dir/d,e.png\n" +
+				"source[] /dir/f.png\n",
+		},
 		{"late images", `<img data-src=a.png data-srcset="b.png 1x">`, "img[] /dir/a.png\nimg[] /dir/b.png\n"},
-		{"media", `<video src=v poster=p><source src=s><track src=t></video><audio src=a></audio><embed src=e><object data=o></object><input type=IMAGE src=i><input src=j>`,
-			"video[] /dir/v\nvideo[] /dir/p\nsource[] /dir/s\ntrack[] /dir/t\naudio[] /dir/a\nembed[] /dir/e\nobject[] /dir/o\ninput[] /dir/i\n"},
+		{
+			"media",
+			`<video src=v poster=p><source src=s><track src=t></video><audio src=a></audio><embed src=e><object data=o></object><input type=IMAGE src=i><input src=j>`,
+			"video[] /dir/v\nvideo[] /dir/p\nsource[] /dir/s\ntrack[] /dir/t\naudio[] /dir/a\n" +
+				"embed[] /dir/e\nobject[] /dir/o\ninput[] /dir/i\n",
+		},
 		{"forms", `<form action=x><button formaction=y></form>`, ""},
 		{"tag that is not closed", `<a href=x><a href=y`, "a[] /dir/x\n"},
 		{"huge white space", "<a href='" + strings.Repeat(" ", 2*maxRef) + "x'><a href=' #top'>", "a[] /dir/x\n"},
@@ -101,10 +125,12 @@ func TestXHTML(t *testing.T) {
 	const page = `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="s.js"/></head>
 		<body><iframe src="f"/><textarea/><noscript/>text<![CDATA[ > <a href="no"> ]]><a href="x"/></body></html>`
 	d := Parse([]byte(page), "Application/XHTML+XML; charset=utf-8", mustURL(t, home))
-	if got, want := show(d.Links), "script[] /dir/s.js\niframe[] /dir/f\na[] /dir/x\n"; got != want || string(d.Text) != "text" {
+	if got, want := show(d.Links), "script[] /dir/s.js\niframe[] /dir/f\na[] /dir/x\n"; got != want ||
+		string(d.Text) != "text" {
 		t.Errorf("text %q, links\n%swant\n%s", d.Text, got, want)
 	}
-	if d := Parse([]byte(page), "text/html", mustURL(t, home)); len(d.Links) != 0 { // all of it is the title
+	// all of it is the title
+	if d := Parse([]byte(page), "text/html", mustURL(t, home)); len(d.Links) != 0 {
 		t.Errorf("as HTML: links %s", show(d.Links))
 	}
 }
@@ -126,13 +152,15 @@ func TestAsset(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	t.Parallel()
-	page := "\uFEFF<!DOCTYPE html><html lang=de-CH><head><title>\n  A &amp; B\n</title><title>no</title>" +
-		"<meta name=Description content='  what\nit is '><meta name=description content=no>" +
-		"<meta name=robots content='NOINDEX'><meta name=ROBOTS content='max-snippet:5, nofollow'>" +
-		"<meta http-equiv=content-language content=fr>" +
-		"<link rel=canonical href=/c#x><link rel=canonical href=/d>" +
-		"<style>p{}</style></head><body><h1>Head</h1><p>one<b>two</b> <i>three</i><script>x</script>four<br>five" +
-		"<noscript>off</noscript><textarea>field</textarea>\u00a0six &lt;7&gt;"
+	page :=
+		"\uFEFF<!DOCTYPE html><html lang=de-CH><head><title>\n  A &amp; B\n</title><title>no</title>" +
+			"<meta name=Description content='  what\nit is '><meta name=description content=no>" +
+			"<meta name=robots content='NOINDEX'><meta name=ROBOTS content='max-snippet:5, nofollow'>" +
+			"<meta http-equiv=content-language content=fr>" +
+			"<link rel=canonical href=/c#x><link rel=canonical href=/d>" +
+			"<style>p{}</style></head><body><h1>Head</h1><p>one<b>two</b> " +
+			"<i>three</i><script>x</script>four<br>five" +
+			"<noscript>off</noscript><textarea>field</textarea>\u00a0six &lt;7&gt;"
 	d := Parse([]byte(page), "text/html; charset=iso-8859-1", mustURL(t, home))
 	for _, f := range []struct{ name, got, want string }{
 		{"title", d.Title, "A & B"},
@@ -150,7 +178,8 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("robots: %v, %v, want both", d.NoIndex, d.NoFollow)
 	}
 	for content, want := range map[string][2]bool{
-		"none": {true, true}, "index, follow": {}, "noindex": {true, false}, "nofollow;x": {false, true}, "": {}, "all": {},
+		"none": {true, true}, "index, follow": {}, "noindex": {true, false}, "nofollow;x": {false, true},
+		"": {}, "all": {},
 	} {
 		d := Parse([]byte(`<meta content="`+content+`" name="robots">`), "", mustURL(t, home))
 		if got := [2]bool{d.NoIndex, d.NoFollow}; got != want {
@@ -158,7 +187,8 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	for page, want := range map[string][2]bool{
-		"<meta name=robots content=noindex><meta name=Crawlnode content=nofollow>": {true, true}, // ours adds to everybody's
+		// ours adds to everybody's
+		"<meta name=robots content=noindex><meta name=Crawlnode content=nofollow>": {true, true},
 		"<meta name=crawlnode content='noindex,nofollow'>":                         {true, true},
 		"<meta name=crawlnode content=all><meta name=robots content=none>":         {true, true},
 		"<meta name=crawlnodes content=none><meta name=otherbot content=none>":     {},
@@ -168,7 +198,8 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %v, want %v", page, got, want)
 		}
 	}
-	if d := Parse([]byte(`<meta http-equiv=Content-Language content=fr>`), "", mustURL(t, home)); d.Lang != "fr" {
+	if d := Parse([]byte(`<meta http-equiv=Content-Language content=fr>`), "",
+		mustURL(t, home)); d.Lang != "fr" {
 		t.Errorf("language %q, want fr", d.Lang)
 	}
 }
@@ -196,7 +227,8 @@ func TestOneRobotsHeader(t *testing.T) {
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", urlnorm.MaxLen)
-	page := `<a href=ok><a href="http://["><a href="//h:99999"><a href=` + long + `><a href=mailto:x><a href=data:,><img src=data:,>`
+	page := `<a href=ok><a href="http://["><a href="//h:99999"><a href=` + long +
+		`><a href=mailto:x><a href=data:,><img src=data:,>`
 	d := Parse([]byte(page), "", mustURL(t, home))
 	got := [...]int{d.LinksFound, len(d.Links), d.Invalid, d.TooLong, d.OtherScheme, d.LinksDropped}
 	if want := [...]int{7, 1, 2, 1, 3, 0}; got != want {
@@ -210,13 +242,15 @@ func TestLimits(t *testing.T) {
 
 	many := Parse(bytes.Repeat([]byte("<a href=x>"), MaxLinks+7), "", base)
 	if len(many.Links) != MaxLinks || many.LinksDropped != 7 || many.LinksFound != MaxLinks+7 {
-		t.Errorf("many links: kept %d, dropped %d, found %d", len(many.Links), many.LinksDropped, many.LinksFound)
+		t.Errorf("many links: kept %d, dropped %d, found %d", len(many.Links), many.LinksDropped,
+			many.LinksFound)
 	}
 
 	longBase := mustURL(t, "http://example.org/"+strings.Repeat("d", 2000))
 	amplified := Parse(bytes.Repeat([]byte("<a href=?x>"), 10_000), "", longBase)
 	if total := len(amplified.Links) * 2000; total > MaxLinkBytes || amplified.LinksDropped == 0 {
-		t.Errorf("short references against a long base took %d bytes, %d dropped", total, amplified.LinksDropped)
+		t.Errorf("short references against a long base took %d bytes, %d dropped", total,
+			amplified.LinksDropped)
 	}
 
 	text := Parse(bytes.Repeat([]byte("é "), MaxText), "text/html;charset=utf-8", base)
@@ -224,7 +258,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("text of %d bytes, truncated %v", len(text.Text), text.TextTruncated)
 	}
 
-	d := Parse([]byte("<title>"+strings.Repeat("é ", 5000)+"</title><html lang="+strings.Repeat("x", 1000)+">"), "text/html;charset=utf-8", base)
+	d := Parse([]byte("<title>"+strings.Repeat("é ", 5000)+"</title><html lang="+
+		strings.Repeat("x", 1000)+">"), "text/html;charset=utf-8", base)
 	if len(d.Title) > maxTitle || len(d.Lang) > maxLang {
 		t.Errorf("title of %d, language of %d bytes", len(d.Title), len(d.Lang))
 	}
@@ -255,7 +290,8 @@ func TestHuge(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"a", "word", " ", " ", "  ", "\n", "!", "\x00", "\x1f", "é", "longer words", "\u00a0", "~", "\x7f"}
+	pieces := []string{"a", "word", " ", " ", "  ", "\n", "!", "\x00", "\x1f", "é", "longer words",
+		"\u00a0", "~", "\x7f"}
 	for range 20_000 {
 		var p parser
 		var whole strings.Builder
@@ -267,7 +303,8 @@ func TestWords(t *testing.T) {
 			whole.WriteString(part.String())
 			p.words([]byte(part.String()))
 		}
-		want := strings.Join(strings.FieldsFunc(whole.String(), func(r rune) bool { return r <= ' ' }), " ")
+		want := strings.Join(strings.FieldsFunc(whole.String(), func(r rune) bool { return r <= ' ' }),
+			" ")
 		if got := string(p.doc.Text); got != want {
 			t.Fatalf("%q: %q, want %q", whole.String(), got, want)
 		}

@@ -8,8 +8,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Resolve resolves a further reference of the page as Parse does. ref is in the page's encoding, and
-// its character references are replaced.
+// Resolve resolves a further reference of the page as Parse does. ref is in the page's encoding,
+// and its character references are replaced.
 func (d *Document) Resolve(ref []byte) (urlnorm.URL, error) {
 	ref = ref[:min(len(ref), maxRef)]
 	for len(ref) > 0 && ref[0] <= ' ' {

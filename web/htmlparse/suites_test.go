@@ -27,8 +27,10 @@ var linkDifferences = map[string]struct {
 	got []string
 	why string
 }{
-	"testOnlyExtractFormGets": {nil, "a form is not a link: its target without its fields is no page that the site leads to"},
-	"testMetaContentURI":      {nil, "addresses in social-media metadata are for other programs; a page they name is linked as well"},
+	"testOnlyExtractFormGets": {nil,
+		"a form is not a link: its target without its fields is no page that the site leads to"},
+	"testMetaContentURI": {nil,
+		"addresses in social-media metadata are for other programs; a page they name is linked as well"},
 }
 
 // TestLinkSuites runs the cases recorded from Heritrix and Scrapy. Scrapy's do not look for images
@@ -59,7 +61,8 @@ func TestLinkSuites(t *testing.T) {
 		doc := Parse([]byte(c.HTML), "text/html;charset=utf-8", mustURL(t, c.Base))
 		var found []string
 		for _, l := range doc.Links {
-			if doc.NoFollow || l.NoFollow && c.Option == "obey rel=nofollow" || strings.HasPrefix(c.Source, "Scrapy") && l.Asset() {
+			if doc.NoFollow || l.NoFollow && c.Option == "obey rel=nofollow" ||
+				strings.HasPrefix(c.Source, "Scrapy") && l.Asset() {
 				continue
 			}
 			found = append(found, l.URL.String())
@@ -127,12 +130,15 @@ func (c w3libCase) charset() string {
 // w3libDifferences are the cases, by their number in the file, in which the package deliberately
 // answers differently from w3lib: its answer, and why.
 var w3libDifferences = map[int]struct{ got, why string }{
-	22:  {"", "a tag that the page's end cuts off is none (HTML Standard, section 13.2.5)"},
-	40:  {"", "option ignore_tags: a refresh in noscript is there to send away those without scripts"},
-	42:  {"", "option ignore_tags: a script's text has no elements"},
-	52:  {"utf-8", "white space around the '=' of a header is wrong, but plain"},
-	53:  {"utf-8", "as 52"},
-	55:  {"utf-8", "a quote that is not closed ends with the header (MIME Sniffing Standard, section 4.4)"},
+	22: {"", "a tag that the page's end cuts off is none (HTML Standard, section 13.2.5)"},
+	40: {"", "option ignore_tags: a refresh in noscript is there to send away those without scripts"},
+	42: {"", "option ignore_tags: a script's text has no elements"},
+	52: {"utf-8", "white space around the '=' of a header is wrong, but plain"},
+	53: {"utf-8", "as 52"},
+	55: {
+		"utf-8",
+		"a quote that is not closed ends with the header (MIME Sniffing Standard, section 4.4)",
+	},
 	81:  {"", "\"< meta\" is text, not a tag"},
 	86:  {"utf-8", "a meta element counts wherever it stands in the first 1,024 bytes"},
 	87:  {"", "http-equiv has to be Content-Type"},
@@ -140,14 +146,19 @@ var w3libDifferences = map[int]struct{ got, why string }{
 	98:  {"", "as 81"},
 	102: {"utf-8", "as 86"},
 	103: {"", "as 87"},
-	125: {"windows-1252 \x00\x00þÿ\x00\x00\x00h\x00\x00\x00i", "UTF-32 is no encoding of the web (Encoding Standard, section 4.2)"},
+	125: {"windows-1252 \x00\x00þÿ\x00\x00\x00h\x00\x00\x00i",
+		"UTF-32 is no encoding of the web (Encoding Standard, section 4.2)"},
 	126: {"windows-1252 \x00\x00þÿ\x00\x00\x00h\x00\x00\x00i", "as 125"},
 	127: {"utf-16le \x00h\x00i\x00", "as 125: its mark begins with that of UTF-16"},
 	128: {"utf-16le \x00h\x00i\x00", "as 127"},
 	129: {"utf-16le 栀椀", "utf-16 without a mark is little-endian (Encoding Standard, section 4.2)"},
 	130: {"utf-8 \x00\x00\x00h\x00\x00\x00i", "as 125"},
-	131: {"utf-8 blah blah < meta   http-equiv=\"Content-Type\"\n            content=\"text/html; charset=iso-8859-1\"> other stuff", "as 81"},
-	135: {"utf-8 no encoding info", "options auto_detect_fun and default_encoding are a caller's guess: what is valid UTF-8 is UTF-8"},
+	131: {"utf-8 blah blah < meta   http-equiv=\"Content-Type\"\n            content=\"text/html; " +
+		"charset=iso-8859-1\"> other stuff", "as 81"},
+	135: {
+		"utf-8 no encoding info",
+		"options auto_detect_fun and default_encoding are a caller's guess: what is valid UTF-8 is UTF-8",
+	},
 	137: {"utf-8 no encoding info", "as 135"},
 }
 
@@ -259,7 +270,8 @@ func w3libDecode(t *testing.T, c w3libCase) (got, want string) {
 		t.Fatal(err)
 	}
 	_, name, text := decode([]byte(c.arg(1)), c.arg(0))
-	return asPython(name) + " " + strings.ToValidUTF8(string(text), "\uFFFD"), whatwgName(result[0]) + " " + result[1]
+	return asPython(name) + " " + strings.ToValidUTF8(string(text), "\uFFFD"), whatwgName(result[0]) +
+		" " + result[1]
 }
 
 func TestCharset(t *testing.T) {

@@ -13,7 +13,8 @@ func (p *parser) startTag() {
 	case "a":
 		p.anchorLink()
 		return // inline: no word ends here
-	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr", "wbr":
+	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark",
+		"abbr", "wbr":
 		s.skipTag()
 		return
 	case "area":
@@ -128,7 +129,8 @@ func (p *parser) endTag() {
 		p.endAnchor()
 		p.scan.skipTag()
 		return
-	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr":
+	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark",
+		"abbr":
 		p.scan.skipTag()
 		return
 	case "noscript", "noframes":
@@ -167,9 +169,9 @@ func (p *parser) frame(tag string) bool {
 // maxSrcdocs is how deep documents may be nested in attributes. Each level is unescaped anew.
 const maxSrcdocs = 4
 
-// srcdoc takes the document that a frame shows in place of an address (HTML Standard, section 4.8.5).
-// Its links and parts are those of the page, with the page's base unless it has its own. It has no
-// part in the text, the title and the directives of the page.
+// srcdoc takes the document that a frame shows in place of an address (HTML Standard, section
+// 4.8.5). Its links and parts are those of the page, with the page's base unless it has its own. It
+// has no part in the text, the title and the directives of the page.
 func (p *parser) srcdoc(page []byte) {
 	if p.srcdocs == maxSrcdocs {
 		return
@@ -182,7 +184,8 @@ func (p *parser) srcdoc(page []byte) {
 	p.run()
 	p.srcdocs--
 	p.scan, p.space = outer.scan, outer.space
-	p.baseSeen, p.noscript, p.foreign, p.inert = outer.baseSeen, outer.noscript, outer.foreign, outer.inert
+	p.baseSeen, p.noscript, p.foreign, p.inert = outer.baseSeen, outer.noscript, outer.foreign,
+		outer.inert
 	p.lateBase, p.doc.Base = outer.lateBase, outer.doc.Base
 }
 
@@ -255,7 +258,8 @@ func (p *parser) link() {
 	if len(p.doc.Links) > before {
 		p.doc.Links[before].Feed = hasToken(rel, "alternate") && isFeed(p.attrs.get(attrType))
 	}
-	if p.doc.Canonical == "" && p.srcdocs == 0 && hasToken(rel, "canonical") && len(p.doc.Links) > before {
+	if p.doc.Canonical == "" && p.srcdocs == 0 && hasToken(rel, "canonical") &&
+		len(p.doc.Links) > before {
 		p.doc.Canonical = p.doc.Links[before].URL.String()
 	}
 }
@@ -264,7 +268,8 @@ func (p *parser) link() {
 func isFeed(mediaType []byte) bool {
 	media, _, _ := bytes.Cut(mediaType, []byte(";"))
 	media = bytes.TrimSpace(media)
-	return bytes.EqualFold(media, []byte("application/rss+xml")) || bytes.EqualFold(media, []byte("application/atom+xml"))
+	return bytes.EqualFold(media, []byte("application/rss+xml")) ||
+		bytes.EqualFold(media, []byte("application/atom+xml"))
 }
 
 // base takes the first base element that has an address. An address that is

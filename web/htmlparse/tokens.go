@@ -13,9 +13,9 @@ const (
 	EndTag         // Name
 )
 
-// Tokens splits a page in UTF-8 (see [UTF8]) into tokens, for those who look for something else in it than Parse. It
-// reads the page in linear time and allocates nothing. The slices that it returns are parts of the page, which must not be
-// changed; a name is good until the next token.
+// Tokens splits a page in UTF-8 (see [UTF8]) into tokens, for those who look for something else in
+// it than Parse. It reads the page in linear time and allocates nothing. The slices that it returns
+// are parts of the page, which must not be changed; a name is good until the next token.
 type Tokens struct {
 	scan    scanner
 	open    bool // attributes of the last tag may be left
@@ -29,8 +29,9 @@ func NewTokens(page []byte, contentType string) *Tokens {
 	return &Tokens{scan: newScanner(page, contentType)}
 }
 
-// Next goes to the next token. What was not read of the last one is skipped, also a tag that the end of the page cuts off.
-// The content of an element in which there is no markup, such as script or title, is skipped unless Content has read it.
+// Next goes to the next token. What was not read of the last one is skipped, also a tag that the
+// end of the page cuts off. The content of an element in which there is no markup, such as script
+// or title, is skipped unless Content has read it.
 func (t *Tokens) Next() Kind {
 	t.finish()
 	if t.raw {
@@ -79,7 +80,8 @@ func (t *Tokens) Text() []byte { return t.scan.text() }
 // Name is the name of a tag in lower case; nil when it is longer than any of HTML.
 func (t *Tokens) Name() []byte { return t.scan.name() }
 
-// Attribute reads the next attribute of a StartTag: its name as written, and its value. It reports false at the end of the tag.
+// Attribute reads the next attribute of a StartTag: its name as written, and its value. It reports
+// false at the end of the tag.
 func (t *Tokens) Attribute() (name, val []byte, ok bool) {
 	if !t.open {
 		return nil, nil, false
@@ -96,8 +98,9 @@ func (t *Tokens) SelfClosing() bool {
 	return t.scan.selfClosing
 }
 
-// Content is the content of the element whose start tag was the last token, if there can be no markup in it, with its character
-// references; else nil. It skips the attributes that were not read. The element's end tag is the next token.
+// Content is the content of the element whose start tag was the last token, if there can be no
+// markup in it, with its character references; else nil. It skips the attributes that were not
+// read. The element's end tag is the next token.
 func (t *Tokens) Content() []byte {
 	t.finish()
 	if !t.raw {
@@ -110,7 +113,8 @@ func (t *Tokens) Content() []byte {
 	return t.scan.content(string(t.scan.name()))
 }
 
-// AppendText appends text, or with attribute the value of one, with its character references replaced.
+// AppendText appends text, or with attribute the value of one, with its character references
+// replaced.
 func AppendText(to, text []byte, attribute bool) []byte {
 	for {
 		amp := bytes.IndexByte(text, '&')

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// told is what Tokens says of a page: texts, tags with their attributes, and, with contents, that of raw elements.
+// told is what Tokens says of a page: texts, tags with their attributes, and, with contents, that
+// of raw elements.
 func told(page, contentType string, contents bool) string {
 	var out []string
 	t := NewTokens([]byte(page), contentType)

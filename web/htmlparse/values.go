@@ -59,9 +59,9 @@ func RefreshHeader(value string) string {
 	return string(refreshURL(b))
 }
 
-// refreshURL returns the address in the content of a meta refresh or of a Refresh header, empty when
-// it has none or the content is malformed (HTML Standard, section 4.2.5.3, the shared declarative
-// refresh steps).
+// refreshURL returns the address in the content of a meta refresh or of a Refresh header, empty
+// when it has none or the content is malformed (HTML Standard, section 4.2.5.3, the shared
+// declarative refresh steps).
 func refreshURL(content []byte) []byte {
 	s := bytes.TrimLeft(content, spaces)
 	rest := bytes.TrimLeft(s, "0123456789.")

@@ -17,7 +17,8 @@ func TestBreaks(t *testing.T) {
 		"Donau&ZeroWidthSpace;x":   "Donau\u200bx",
 		"Donau<br>dampfer":         "Donau dampfer",
 	} {
-		d := Extract([]byte("<title>t</title><p>"+page+" is a long sentence of a page, with a point at its end."), "text/html", "")
+		d := Extract([]byte("<title>t</title><p>"+page+
+			" is a long sentence of a page, with a point at its end."), "text/html", "")
 		if got := strings.Join(strings.Fields(d.Text), " "); !strings.HasPrefix(got, want+" ") {
 			t.Errorf("%s: %q", page, got)
 		}

@@ -130,7 +130,8 @@ func middle(text string) string {
 // foreign reports whether most letters of the text are of a script in which the language is not
 // written, for the languages that are written in Latin letters.
 func foreign(code, text string) bool {
-	if !strings.Contains(" en de fr es it pt nl sv da no nb nn fi hu ro pl cs sk tr vi id ca eu gl et lv lt hr sl is ga cy ", " "+code+" ") {
+	if !strings.Contains(" en de fr es it pt nl sv da no nb nn fi hu ro pl cs sk tr vi id ca eu gl "+
+		"et lv lt hr sl is ga cy ", " "+code+" ") {
 		return false
 	}
 	latin, other := 0, 0

@@ -31,21 +31,22 @@ const (
 )
 
 // Extract reads a page: its body as it was served (HTML, XHTML or plain text), decoded from its
-// Content-Encoding, and its Content-Type header ("" when there was none). language is what the server
-// declared (Content-Language), "" for nothing. body is not changed and not kept.
+// Content-Encoding, and its Content-Type header ("" when there was none). language is what the
+// server declared (Content-Language), "" for nothing. body is not changed and not kept.
 func Extract(body []byte, contentType, language string) Page {
 	return extract(body, contentType, language, mainPart)
 }
 
-// Whole is Extract for a page that has no menus and banners, such as one that was made of a document:
-// all of its text that can be seen is kept, up to MaxWhole.
+// Whole is Extract for a page that has no menus and banners, such as one that was made of a
+// document: all of its text that can be seen is kept, up to MaxWhole.
 func Whole(body []byte, contentType, language string) Page {
 	return extract(body, contentType, language, wholePage)
 }
 
 func extract(body []byte, contentType, language string, c choice) Page {
 	text := htmlparse.UTF8(body, contentType)
-	if kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) == "text/plain" {
+	if kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) ==
+		"text/plain" {
 		return plain(text, language)
 	}
 	r := newReader(text, contentType, c)
@@ -130,7 +131,8 @@ func plain(text []byte, language string) Page {
 	return p
 }
 
-// clean collapses white space, and makes the text valid UTF-8 without control characters, of most bytes at the most.
+// clean collapses white space, and makes the text valid UTF-8 without control characters, of most
+// bytes at the most.
 func clean(b []byte, most int) string {
 	s := string(b[:min(len(b), 4*most)]) // a megabyte of white space is not copied
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")

@@ -22,17 +22,22 @@ const (
 
 func kindOf(tag atom.Atom) kind {
 	switch tag {
-	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn,
-		atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp,
-		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var:
+	case atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code,
+		atom.Data, atom.Del, atom.Dfn,
+		atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q, atom.Rp, atom.Rt,
+		atom.Ruby, atom.S, atom.Samp,
+		atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U,
+		atom.Var:
 		return inline
 	case atom.Img, atom.Input, atom.Wbr:
 		return inlineVoid
-	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track:
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Link, atom.Meta,
+		atom.Param, atom.Source, atom.Track:
 		return void
 	case atom.P, atom.Li, atom.Dt, atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Option:
 		return selfEnding
-	case atom.Script, atom.Style, atom.Iframe, atom.Textarea, atom.Title, atom.Noembed, atom.Xmp, atom.Plaintext:
+	case atom.Script, atom.Style, atom.Iframe, atom.Textarea, atom.Title, atom.Noembed, atom.Xmp,
+		atom.Plaintext:
 		return raw
 	case atom.Template, atom.Svg, atom.Math, atom.Select, atom.Object, atom.Noframes, atom.Noscript:
 		return skipped
@@ -74,7 +79,8 @@ func (r *reader) attributes() attributes {
 		case len(key) == 11 && equalFold(key, "aria-hidden"):
 			a.hidden = a.hidden || equalFold(val, "true")
 		case len(key) == 5 && equalFold(key, "style"):
-			a.hidden = a.hidden || bytes.Contains(bytes.ReplaceAll(val[:min(len(val), 256)], []byte(" "), nil), []byte("display:none"))
+			a.hidden = a.hidden || bytes.Contains(
+				bytes.ReplaceAll(val[:min(len(val), 256)], []byte(" "), nil), []byte("display:none"))
 		}
 	}
 	return a
@@ -112,7 +118,12 @@ func (a *attributes) value(key []byte) *[]byte {
 }
 
 // equalFold reports whether b is s, which is in lower case, in any case.
-func equalFold(b []byte, s string) bool { return len(b) == len(s) && strings.EqualFold(string(b), s) }
+func equalFold(
+	b []byte,
+	s string,
+) bool {
+	return len(b) == len(s) && strings.EqualFold(string(b), s)
+}
 
 // placed reports whether the attributes of an inline element may change the place.
 func (a *attributes) placed() bool {
@@ -140,7 +151,8 @@ func (r *reader) inside(a *attributes, tag atom.Atom, outer place) place {
 		case "main":
 			in.main, in.named, in.aside = true, false, false
 			return in
-		case "navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar", "toolbar", "dialog", "alert":
+		case "navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar",
+			"toolbar", "dialog", "alert":
 			in.aside = true
 		}
 	}
@@ -214,7 +226,8 @@ func (n *names) of(name []byte) (says uint8) {
 // mainName reports whether a class or an id is one of those that pages give their main part.
 func mainName(s string) bool {
 	switch strings.ToLower(s) {
-	case "main", "main-content", "maincontent", "content-main", "article", "article-body", "post-content", "entry-content", "mw-content-text",
+	case "main", "main-content", "maincontent", "content-main", "article", "article-body",
+		"post-content", "entry-content", "mw-content-text",
 		"bodycontent", "page-content", "document", "docs-content", "markdown-body", "doc-content":
 		return true
 	}
@@ -222,7 +235,8 @@ func mainName(s string) bool {
 }
 
 // boilerWords are words of names of what surrounds a text.
-var boilerWords = words(`nav navbar navigation navi navheader navfooter navbox menu menus submenu sidebar sidebars sphinxsidebar breadcrumb breadcrumbs crumbs footer foot
+var boilerWords = words(
+	`nav navbar navigation navi navheader navfooter navbox menu menus submenu sidebar sidebars sphinxsidebar breadcrumb breadcrumbs crumbs footer foot
 	footnav pagination pager cookie cookies consent gdpr banner social share sharing related newsletter subscribe login signin search searchbox
 	toolbar topbar masthead headerlink skip skiplink toc contents advert advertisement ads promo sponsor popup modal copyright legal disclaimer
 	tooltip editlink editsection printfooter catlinks siteinfo metadata`)

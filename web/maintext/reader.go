@@ -38,7 +38,8 @@ type element struct {
 	unit  uint32 // the list or table around what is in it (see walk), counted from 1; 0: none
 }
 
-// maxDepth bounds the open elements that are followed; maxClose how far up an end tag is looked for.
+// maxDepth bounds the open elements that are followed; maxClose how far up an end tag is looked
+// for.
 const (
 	maxDepth = 512
 	maxClose = 64
@@ -73,8 +74,16 @@ var readers = sync.Pool{New: func() any { return &reader{} }}
 
 func newReader(page []byte, contentType string, c choice) *reader {
 	r := readers.Get().(*reader)
-	*r = reader{tokens: htmlparse.NewTokens(page, contentType), open: r.open[:0], blocks: r.blocks[:0], text: r.text[:0], unescaped: r.unescaped[:0], names: r.names,
-		maxRead: c.read, maxBlocks: c.blocks}
+	*r = reader{
+		tokens:    htmlparse.NewTokens(page, contentType),
+		open:      r.open[:0],
+		blocks:    r.blocks[:0],
+		text:      r.text[:0],
+		unescaped: r.unescaped[:0],
+		names:     r.names,
+		maxRead:   c.read,
+		maxBlocks: c.blocks,
+	}
 	return r
 }
 
@@ -141,7 +150,8 @@ func (r *reader) words(text []byte) {
 	}
 }
 
-// append adds words, each stretch of white space as one space, in valid UTF-8 and without control characters.
+// append adds words, each stretch of white space as one space, in valid UTF-8 and without control
+// characters.
 func (r *reader) append(b []byte) {
 	for len(b) > 0 {
 		n := wordLen(b)
@@ -196,8 +206,8 @@ func wordLen(b []byte) int {
 	}
 }
 
-// asciiLen is how much of b, in eights of bytes, is printable ASCII that ends in no space and has no two in a row. It may be
-// less than there is.
+// asciiLen is how much of b, in eights of bytes, is printable ASCII that ends in no space and has
+// no two in a row. It may be less than there is.
 func asciiLen(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i, before := 0, uint64(tops>>56) // the top bit of the lowest byte: the byte before is a space
@@ -249,7 +259,13 @@ func (r *reader) flush() {
 		r.walk.line(r)
 	}
 	if len(r.text) > r.from {
-		r.blocks = append(r.blocks, block{from: uint32(r.from), to: uint32(len(r.text)), links: uint32(r.links), heading: r.heading, place: r.now()})
+		r.blocks = append(r.blocks, block{
+			from:    uint32(r.from),
+			to:      uint32(len(r.text)),
+			links:   uint32(r.links),
+			heading: r.heading,
+			place:   r.now(),
+		})
 	}
 	r.from, r.links, r.space = len(r.text), 0, false
 }
@@ -312,7 +328,8 @@ func (r *reader) raw(tag atom.Atom) {
 	case atom.Title:
 		if r.title == "" {
 			content := r.tokens.Content()
-			r.title = clean(htmlparse.AppendText(nil, content[:min(len(content), 8*maxTitle)], false), 4*maxTitle)
+			r.title = clean(htmlparse.AppendText(nil, content[:min(len(content), 8*maxTitle)], false),
+				4*maxTitle)
 		}
 	case atom.Plaintext, atom.Xmp:
 		r.flush()
@@ -383,7 +400,8 @@ func (r *reader) meta(a *attributes) {
 	switch {
 	case equalFold(a.name, "description"):
 		into = &r.description
-	case equalFold(a.name, "og:description"), equalFold(a.name, "twitter:description"), equalFold(a.name, "dc.description"):
+	case equalFold(a.name, "og:description"), equalFold(a.name, "twitter:description"),
+		equalFold(a.name, "dc.description"):
 		into = &r.shareDescription
 	case equalFold(a.name, "og:title"):
 		into = &r.shareTitle
@@ -391,6 +409,7 @@ func (r *reader) meta(a *attributes) {
 		into = &r.language
 	}
 	if into != nil && *into == "" {
-		*into = clean(htmlparse.AppendText(nil, a.content[:min(len(a.content), 8*maxTitle)], true), 4*maxTitle)
+		*into = clean(htmlparse.AppendText(nil, a.content[:min(len(a.content), 8*maxTitle)], true),
+			4*maxTitle)
 	}
 }

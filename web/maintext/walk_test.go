@@ -52,17 +52,22 @@ func TestWalk(t *testing.T) {
 		{"scripts go", "<p>a<script>b</script><select><option>c</select>", "<p>a|"},
 		{"hidden text goes", "<p>a<p hidden>b", "<p>a|<p>"},
 		{"a permanent link", "<h1>a<a href=#a>¶</a></h1>", "<h1>a<a></a>|</h1>"},
-		{"images beside the main part", "<img src=a><main><p>" + long + "<img src=b></main><aside><img src=c></aside>",
+		{"images beside the main part",
+			"<img src=a><main><p>" + long + "<img src=b></main><aside><img src=c></aside>",
 			"<img a out><main><p>" + long + "<img b>|</main><aside><img c out></aside>"},
 		{"a list of links goes", "<p>" + long + "<ul><li><a href=1>One</a><li><a href=2>Two</a></ul>",
 			"<p>" + long + "|<ul><li><a></a><li><a></a></ul>"},
-		{"a list with one item of words stays whole", "<p>" + long + "<ul><li><a href=1>One</a><li><a href=2>Two</a> is a page about other things</ul>",
+		{"a list with one item of words stays whole", "<p>" + long +
+			"<ul><li><a href=1>One</a><li><a href=2>Two</a> is a page about other things</ul>",
 			"<p>" + long + "|<ul><li><a>One</a>|<li><a>Two</a> is a page about other things|</ul>"},
-		{"a table stays whole", "<p>" + long + "<table><tr><td>a function of one argument<td><a href=x>f</a></table>",
+		{"a table stays whole",
+			"<p>" + long + "<table><tr><td>a function of one argument<td><a href=x>f</a></table>",
 			"<p>" + long + "|<table grid><tr><td>a function of one argument|<td><a>f</a>|</table>"},
-		{"a table for the layout does not", "<table><tr><td><ul><li><a href=x>One</a></ul><td><h1>a</h1>" + long + "</table>",
+		{"a table for the layout does not",
+			"<table><tr><td><ul><li><a href=x>One</a></ul><td><h1>a</h1>" + long + "</table>",
 			"<table><tr><td><ul><li><a></a></ul><td><h1>a|</h1>" + long + "|</table>"},
-		{"a table in a table", "<table><tr><td><table><tr><td>a<td>b</table></table>", "<table><tr><td><table grid><tr><td>a|<td>b|</table></table>"},
+		{"a table in a table", "<table><tr><td><table><tr><td>a<td>b</table></table>",
+			"<table><tr><td><table grid><tr><td>a|<td>b|</table></table>"},
 		{"listings", "<xmp>a<b></xmp><plaintext>c</p>", "<pre>a<b></pre>|<pre>c</p></pre>|"},
 	} {
 		var r recorder
@@ -80,8 +85,10 @@ func TestWalk(t *testing.T) {
 func TestWalkKeepsWhatExtractKeeps(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
-		"<nav>x</nav><h1 class=a>b</h1><p>text <a href=x>y</a><ul><li>c<li><a href=1>d</a></ul><footer>z</footer>",
-		"<table><tr><td><a href=1>a</a><td>b</table>" + lorem + "<div class=menu>c</div><dl><dt>d<dd>e</dl><xmp>f</xmp>",
+		"<nav>x</nav><h1 class=a>b</h1><p>text <a href=x>y</a><ul><li>c<li><a " +
+			"href=1>d</a></ul><footer>z</footer>",
+		"<table><tr><td><a href=1>a</a><td>b</table>" + lorem +
+			"<div class=menu>c</div><dl><dt>d<dd>e</dl><xmp>f</xmp>",
 		strings.Repeat("<ul><li><a href=1>One</a> "+lorem+"</ul><div class=sidebar>x</div>", 50),
 	} {
 		var r recorder

@@ -31,9 +31,11 @@ func TestWhole(t *testing.T) {
 	if whole.Title != "A report" || whole.Language != "de" {
 		t.Errorf("title %q, language %q", whole.Title, whole.Language)
 	}
-	long := Whole([]byte("<p>"+strings.Repeat("A paragraph of some words.\n<p>", 60_000)+"The end."), "text/html", "")
+	long := Whole([]byte("<p>"+strings.Repeat("A paragraph of some words.\n<p>", 60_000)+"The end."),
+		"text/html", "")
 	if !strings.HasSuffix(long.Text, "The end.") || long.Truncated {
-		t.Errorf("of %d bytes the end is %q, cut %v", len(long.Text), long.Text[len(long.Text)-20:], long.Truncated)
+		t.Errorf("of %d bytes the end is %q, cut %v", len(long.Text), long.Text[len(long.Text)-20:],
+			long.Truncated)
 	}
 	if long.Shorten(); len(long.Text) > MaxText || !long.Truncated {
 		t.Errorf("%d bytes, cut %v", len(long.Text), long.Truncated)

@@ -96,7 +96,8 @@ func unsafeParts(markdown string) (bad []string) {
 		case *ast.Image:
 			address = n.Destination
 		}
-		if address != nil && !bytes.HasPrefix(address, []byte("https://")) && !bytes.HasPrefix(address, []byte("http://")) {
+		if address != nil && !bytes.HasPrefix(address, []byte("https://")) &&
+			!bytes.HasPrefix(address, []byte("http://")) {
 			bad = append(bad, string(address))
 		}
 		return ast.WalkContinue, nil
@@ -145,7 +146,9 @@ func FuzzOf(f *testing.F) {
 		if !utf8.ValidString(out) {
 			t.Errorf("not UTF-8: %q", out)
 		}
-		if i := strings.IndexFunc(out, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+		if i := strings.IndexFunc(out, func(r rune) bool {
+			return unicode.IsControl(r) && r != '\n' && r != '\t'
+		}); i >= 0 {
 			t.Errorf("a control character: %q", out[i:])
 		}
 		if isPlain(contentType) {

@@ -31,8 +31,8 @@ func Of(body []byte, contentType string, u urlnorm.URL) (string, error) {
 	return of(body, contentType, u, maintext.Walk)
 }
 
-// Whole is Of for a page that has no menus and banners, such as one that was made of a document: all
-// of it that can be seen is kept.
+// Whole is Of for a page that has no menus and banners, such as one that was made of a document:
+// all of it that can be seen is kept.
 func Whole(body []byte, contentType string, u urlnorm.URL) (string, error) {
 	return of(body, contentType, u, maintext.WalkWhole)
 }

@@ -22,7 +22,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-var realPages = flag.Bool("realpages", false, "count what is in the Markdown of pages of documentation that Debian has installed")
+var realPages = flag.Bool("realpages", false,
+	"count what is in the Markdown of pages of documentation that Debian has installed")
 
 // counts are the parts of a page.
 type counts struct{ headings, items, tables, cells, code, links, words int }
@@ -38,7 +39,8 @@ func (c *counts) add(d counts) {
 }
 
 func (c counts) String() string {
-	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%d", c.headings, c.items, c.tables, c.cells, c.code, c.links, c.words)
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%d", c.headings, c.items, c.tables, c.cells, c.code,
+		c.links, c.words)
 }
 
 // site is a set of pages, with what of a page is its main part, by a rule for these pages alone.
@@ -50,14 +52,17 @@ type site struct {
 
 var sites = []site{
 	{"sqlite3-doc", "/usr/share/doc/sqlite3", func(_, class, id string) bool {
-		return strings.Contains(class, "menu") || strings.Contains(class, "tagline") || class == "fancy_toc" || id == "headersearch"
+		return strings.Contains(class, "menu") || strings.Contains(class, "tagline") ||
+			class == "fancy_toc" || id == "headersearch"
 	}},
 	{"postgresql-doc-15", "/usr/share/doc/postgresql-doc-15/html", func(_, class, _ string) bool {
 		return class == "navheader" || class == "navfooter" || class == "toc"
 	}},
 	{"debian-policy", "/usr/share/doc/debian-policy/policy.html", func(_, class, _ string) bool {
-		return class == "sphinxsidebar" || class == "related" || class == "footer" || class == "headerlink" ||
-			strings.Contains(class, "toctree-wrapper") || class == "contents" || strings.HasPrefix(class, "topic")
+		return class == "sphinxsidebar" || class == "related" || class == "footer" ||
+			class == "headerlink" ||
+			strings.Contains(class, "toctree-wrapper") || class == "contents" ||
+			strings.HasPrefix(class, "topic")
 	}},
 	{"gnuplot-doc", "/usr/share/doc/gnuplot/htmldocs", func(_, class, _ string) bool {
 		return class == "navigation" || class == "ChildLinks"
@@ -69,7 +74,9 @@ var sites = []site{
 func TestRealPages(t *testing.T) {
 	if !*realPages {
 		// The set is not part of the project. One page of each shape stands for it.
-		checkCounts(t, []byte(`<body><div class=navheader><a href=x>x</a></div><h1>a</h1><ul><li>b<li>c</ul><table><tr><th>d<th>e
+		checkCounts(t,
+			[]byte(
+				`<body><div class=navheader><a href=x>x</a></div><h1>a</h1><ul><li>b<li>c</ul><table><tr><th>d<th>e
 			<tr><td>f<td><a href=g>g</a></table><pre>h</pre>`), sites[1], counts{1, 2, 1, 4, 1, 1, 8})
 		return
 	}
@@ -163,7 +170,8 @@ func countHTML(t *testing.T, page []byte, s site) (c counts) {
 			return
 		}
 		switch n.DataAtom {
-		case atom.Head, atom.Script, atom.Style, atom.Nav, atom.Footer, atom.Template, atom.Svg, atom.Noscript:
+		case atom.Head, atom.Script, atom.Style, atom.Nav, atom.Footer, atom.Template, atom.Svg,
+			atom.Noscript:
 			return
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 			if words(n) > 0 {
@@ -221,7 +229,8 @@ func grid(table *html.Node) (columns, cells int) {
 			row++
 			cells++
 			columns = max(columns, row)
-		case atom.Table, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.H1, atom.H2, atom.H3, atom.H4, atom.Blockquote:
+		case atom.Table, atom.Pre, atom.Ul, atom.Ol, atom.Dl, atom.H1, atom.H2, atom.H3, atom.H4,
+			atom.Blockquote:
 			parts = parts || n != table
 		}
 		for k := n.FirstChild; k != nil; k = k.NextSibling {
@@ -238,7 +247,9 @@ func grid(table *html.Node) (columns, cells int) {
 // countMarkdown counts what goldmark finds.
 func countMarkdown(md string) (c counts) {
 	source := []byte(md)
-	doc := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Parser().Parse(text.NewReader(source))
+	doc := goldmark.New(goldmark.WithExtensions(extension.Table,
+		extension.Strikethrough)).Parser().Parse(
+		text.NewReader(source))
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil

@@ -39,7 +39,8 @@ func FuzzRead(f *testing.F) {
 		for _, s := range append([]string{
 			r.Title, r.Type, r.Site, r.Image, r.Licence, r.Language, r.PublishedAt, r.ModifiedAt,
 		}, r.Author...) {
-			if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || s != strings.TrimSpace(s) {
+			if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) ||
+				s != strings.TrimSpace(s) {
 				t.Errorf("a field is %q", s)
 			}
 			if len(s) > urlnorm.MaxLen {

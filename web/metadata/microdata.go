@@ -100,7 +100,8 @@ func (m *items) start(tag atom.Atom, a *attributes, empty bool, resolve func([]b
 func (m *items) selfEnding(tag atom.Atom) {
 	switch tag {
 	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Dir, atom.Div, atom.Dl,
-		atom.Fieldset, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6,
+		atom.Fieldset, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5,
+		atom.H6,
 		atom.Header, atom.Hr, atom.Main, atom.Nav, atom.Ol, atom.Pre, atom.Section, atom.Table,
 		atom.Ul:
 		if n := len(m.open); n > 0 && m.open[n-1].tag == atom.P {
@@ -148,8 +149,8 @@ func (m *items) words(b []byte) {
 // breaks takes a tag that divides words.
 func (m *items) breaks() { m.words([]byte(" ")) }
 
-// add adds a value to the properties of an item that names has, divided by spaces: to the first ones,
-// most in all.
+// add adds a value to the properties of an item that names has, divided by spaces: to the first
+// ones, most in all.
 func (m *items) add(to object, names []byte, most int, v any) {
 	if s, ok := v.(string); ok && s == "" {
 		return

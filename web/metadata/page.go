@@ -322,7 +322,8 @@ func isInline(tag atom.Atom) bool {
 	switch tag {
 	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
 		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Link,
-		atom.Mark, atom.Meta, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub,
+		atom.Mark, atom.Meta, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong,
+		atom.Sub,
 		atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, 0:
 		return true
 	}

@@ -72,7 +72,8 @@ func TestPages(t *testing.T) {
 	}
 	right, total := 0, 0
 	for _, p := range pages {
-		r := Read([]byte(p.html), p.contentType, mustURL(t, p.address), Options{HeaderLanguage: p.headerLanguage})
+		r := Read([]byte(p.html), p.contentType, mustURL(t, p.address),
+			Options{HeaderLanguage: p.headerLanguage})
 		found := map[string]string{
 			"title": r.Title, "author": strings.Join(r.Author, " | "), "published_at": r.PublishedAt,
 			"modified_at": r.ModifiedAt, "type": r.Type, "site": r.Site, "image": r.Image,

@@ -59,7 +59,8 @@ func TestJSONFits(t *testing.T) {
 	long := strings.Repeat("ü\"\u2028", 2<<10)
 	objects := []any{}
 	for i := range 40 {
-		objects = append(objects, object{"@type": "Article", "name": fmt.Sprint(i), "text": strings.Repeat("x", 1<<10)})
+		objects = append(objects,
+			object{"@type": "Article", "name": fmt.Sprint(i), "text": strings.Repeat("x", 1<<10)})
 	}
 	for _, c := range []struct {
 		name string

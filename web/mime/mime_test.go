@@ -48,7 +48,8 @@ func TestExtract(t *testing.T) {
 		{[]string{"\"text/html"}, "", ""},
 	} {
 		if got := Extract(c.headers); got.Essence != c.essence || got.Charset != c.charset {
-			t.Errorf("%q: %q, charset %q; want %q, %q", c.headers, got.Essence, got.Charset, c.essence, c.charset)
+			t.Errorf("%q: %q, charset %q; want %q, %q", c.headers, got.Essence, got.Charset, c.essence,
+				c.charset)
 		}
 	}
 }
@@ -94,13 +95,15 @@ func TestOf(t *testing.T) {
 // FuzzOf: whatever the headers are, the essence is "" or two tokens in lower case, and what String
 // writes reads as the same type.
 func FuzzOf(f *testing.F) {
-	for _, s := range []string{"text/html", "text/html;charset=\"a\\\"b\", x", "a/b;\"", ",,,", "\\", "*/*;charset=x"} {
+	for _, s := range []string{"text/html", "text/html;charset=\"a\\\"b\", x", "a/b;\"", ",,,", "\\",
+		"*/*;charset=x"} {
 		f.Add(s, "text/html;charset=x", []byte("<html>"))
 	}
 	f.Fuzz(func(t *testing.T, a, b string, body []byte) {
 		got := Of(http.Header{"Content-Type": {a, b}}, body)
 		kind, sub, ok := strings.Cut(got.Essence, "/")
-		if got.Essence != "" && (!ok || !isToken(kind) || !isToken(sub)) || strings.ToLower(got.Essence) != got.Essence {
+		if got.Essence != "" && (!ok || !isToken(kind) || !isToken(sub)) ||
+			strings.ToLower(got.Essence) != got.Essence {
 			t.Fatalf("essence %q", got.Essence)
 		}
 		if again := Extract([]string{got.String()}); got.Essence != "" && again.Essence != got.Essence {

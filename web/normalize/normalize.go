@@ -44,7 +44,8 @@ func Parse(names []string) (Rules, error) {
 		case WWW:
 			r.www = true
 		default:
-			return Rules{}, fmt.Errorf("unknown rule of normalisation %q: known are %s", name, strings.Join(Names(), ", "))
+			return Rules{}, fmt.Errorf("unknown rule of normalisation %q: known are %s", name,
+				strings.Join(Names(), ", "))
 		}
 	}
 	return r, nil
@@ -76,7 +77,8 @@ func (r Rules) Apply(u urlnorm.URL) urlnorm.URL {
 		return u
 	}
 	v = v.WithRoute(u.Route())
-	if len(v.Path()) < len(path) { // without its session the last segment was a dot, which is resolved only now
+	// without its session the last segment was a dot, which is resolved only now
+	if len(v.Path()) < len(path) {
 		return r.Apply(v)
 	}
 	return v
@@ -127,7 +129,8 @@ func (r Rules) path(path string, query bool) string {
 
 // indexFiles are the usual names of the file that a server sends for its directory.
 var indexFiles = []string{
-	"index.html", "index.htm", "index.xhtml", "index.shtml", "index.php", "index.asp", "index.aspx", "index.jsp",
+	"index.html", "index.htm", "index.xhtml", "index.shtml", "index.php", "index.asp", "index.aspx",
+	"index.jsp",
 	"default.html", "default.htm", "default.asp", "default.aspx",
 }
 
@@ -191,7 +194,8 @@ func (r Rules) query(query string) string {
 
 // sessionNames are parameters that identify a visitor in common frameworks.
 var sessionNames = []string{
-	"jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "cfid", "cftoken", "oscsid", "zenid",
+	"jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "cfid", "cftoken", "oscsid",
+	"zenid",
 }
 
 // longSession is the least length of a value of "sid" that is taken for a session: shorter ones

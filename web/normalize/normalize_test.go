@@ -60,7 +60,8 @@ func TestApply(t *testing.T) {
 		}
 	}
 	all := rules(t, Names()...)
-	if got := all.Apply(parse(t, "http://www.a.test/x/index.html/?sid="+long+"&z&a")).String(); got != "http://a.test/x/index.html?a&z" {
+	if got := all.Apply(parse(t, "http://www.a.test/x/index.html/?sid="+long+"&z&a")).String(); got !=
+		"http://a.test/x/index.html?a&z" {
 		t.Errorf("all rules: %s", got)
 	}
 }
@@ -91,7 +92,9 @@ func TestParseUnknown(t *testing.T) {
 // FuzzApply: the result is canonical, applying again changes nothing, and the host stays or
 // loses its www.
 func FuzzApply(f *testing.F) {
-	for _, s := range []string{"http://www.a.test/x;jsessionid=1/index.html?b&a#f", "http://www.www.co.uk/(S(x))", "http://a.test/;sid=1//?&&", "http://a.test/b/.;jsessionid=1", "http://a.test/b/c/..;sid=1"} {
+	for _, s := range []string{"http://www.a.test/x;jsessionid=1/index.html?b&a#f",
+		"http://www.www.co.uk/(S(x))", "http://a.test/;sid=1//?&&", "http://a.test/b/.;jsessionid=1",
+		"http://a.test/b/c/..;sid=1"} {
 		f.Add(s, uint8(31))
 	}
 	names := Names()

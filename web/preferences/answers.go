@@ -24,8 +24,8 @@ func (a Answers) Refused(of Purposes, t time.Time) (no Purposes) {
 	return no & of
 }
 
-// NothingSaid stands for no answer where "" would mean that it is not known: with a 304, which takes
-// back what was said before. ParseAnswers passes over it.
+// NothingSaid stands for no answer where "" would mean that it is not known: with a 304, which
+// takes back what was said before. ParseAnswers passes over it.
 const NothingSaid = "-"
 
 // searchUntil is the name of Answers.SearchUntil in text.

@@ -38,7 +38,8 @@ func (p page) read(t testing.TB, agent string) Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := htmlparse.ParseWith(htmlparse.Options{Agent: agent}, []byte("<html><head>"+p.meta+"</head><body>x"), "text/html", u)
+	doc := htmlparse.ParseWith(htmlparse.Options{Agent: agent},
+		[]byte("<html><head>"+p.meta+"</head><body>x"), "text/html", u)
 	return Of(Read(&Sources{URL: pageURL, Robots: robots.Parse([]byte(file), agent),
 		TDM: ParseTDM([]byte(p.tdm)), Header: header, Metas: doc.Metas, Agent: agent}), agent)
 }
@@ -59,8 +60,9 @@ func meta(name, content string) string {
 // now is when the tables are judged.
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
-// TestCombinations has what sites say, what it means for search, archive, ai-input and ai-train, and the rule that
-// says so. The sources are named in the package comment; "merge" is this program's contract.
+// TestCombinations has what sites say, what it means for search, archive, ai-input and ai-train,
+// and the rule that says so. The sources are named in the package comment; "merge" is this
+// program's contract.
 func TestCombinations(t *testing.T) {
 	t.Parallel()
 	all := func(lines ...string) string { return strings.Join(lines, "\n") }
@@ -90,15 +92,20 @@ func TestCombinations(t *testing.T) {
 		{page{robots: "Content-Usage: /other/ train-ai=n"}, "----", "attach 3.1: other paths"},
 		{page{robots: all("Content-Usage: train-ai=n", "Content-Usage: /dir/ train-ai=y")}, "---y", "attach 3.1: the longest path"},
 		{page{robots: all("Content-Usage: /dir/ train-ai=y", "Content-Usage: train-ai=n")}, "---y", "attach 3.1: the order carries no semantics"},
-		{page{robots: all("Content-Usage: train-ai=n", "Content-Usage: /dir/ search=y")}, "y---", "attach 3.1: the rule with the longest path, and no other"},
-		{page{robots: all("Content-Usage: /dir/ train-ai=n", "Content-Usage: /dir/ train-ai=y")}, "---n", "attach 3.1, vocab 7.1: of equal paths disallow wins"},
+		{page{robots: all("Content-Usage: train-ai=n", "Content-Usage: /dir/ search=y")}, "y---",
+			"attach 3.1: the rule with the longest path, and no other"},
+		{page{robots: all("Content-Usage: /dir/ train-ai=n", "Content-Usage: /dir/ train-ai=y")}, "---n",
+			"attach 3.1, vocab 7.1: of equal paths disallow wins"},
 		{page{robots: all("Content-Usage: /*.html$ train-ai=n")}, "---n", "RFC 9309 2.2.3: special characters of paths"},
 		{page{robots: "Content-Usage: /d%69r/ train-ai=n"}, "---n", "RFC 9309 2.2.2: escapes of unreserved characters"},
 		{page{robots: "Content-Usage: /dir/"}, "----", "attach 3: a path without a preference"},
 		{page{robots: "content-usage : train-ai=n # why"}, "---n", "attach 3.2: white space, comments and case"},
 		{page{file: all("User-agent: other", "Content-Usage: train-ai=n")}, "----", "RFC 9309 2.2.1: a group of another crawler"},
-		{page{file: all("User-agent: *", "Content-Usage: train-ai=n", "User-agent: crawlnode", "Content-Usage: train-ai=y")}, "---y", "attach 3.4: the group that names the crawler"},
-		{page{file: all("User-agent: *", "Content-Usage: train-ai=n", "User-agent: crawlnode", "Allow: /")}, "----", "RFC 9309 2.2.1: that group alone"},
+		{page{file: all("User-agent: *", "Content-Usage: train-ai=n", "User-agent: crawlnode",
+			"Content-Usage: train-ai=y")}, "---y", "attach 3.4: the group that names the crawler"},
+		{page{
+			file: all("User-agent: *", "Content-Usage: train-ai=n", "User-agent: crawlnode", "Allow: /"),
+		}, "----", "RFC 9309 2.2.1: that group alone"},
 		{page{file: "Content-Usage: train-ai=n"}, "----", "RFC 9309 2.2.1: a rule outside of groups"},
 		{page{robots: "Content-Usage: train-ai=n", header: "Content-Usage: train-ai=y"}, "---n", "merge: between levels a no wins"},
 		{page{robots: "Content-Usage: train-ai=y", header: "Content-Usage: train-ai=n"}, "---n", "merge: whichever says it"},
@@ -135,7 +142,8 @@ func TestCombinations(t *testing.T) {
 		{page{meta: meta("tdm-reservation", "1")}, "---n", "TDMRep: in the page"},
 		{page{tdm: `[{"location":"/dir/","tdm-reservation":1}]`}, "---n", "TDMRep: in the file"},
 		{page{tdm: `[{"location":"/other/","tdm-reservation":1}]`}, "----", "TDMRep: for other paths"},
-		{page{tdm: `[{"location":"/dir/*","tdm-reservation":0},{"location":"/","tdm-reservation":1}]`}, "----", "TDMRep: the first match is the most specific"},
+		{page{tdm: `[{"location":"/dir/*","tdm-reservation":0},{"location":"/","tdm-reservation":1}]`},
+			"----", "TDMRep: the first match is the most specific"},
 		{page{tdm: `[{"location":"/","tdm-reservation":1}]`, header: "TDM-Reservation: 0"}, "----", "TDMRep: the header before the file"},
 		{page{tdm: `[{"location":"/","tdm-reservation":0}]`, header: "TDM-Reservation: 1"}, "---n", "TDMRep: the header before the file"},
 		{page{header: "TDM-Reservation: 1", meta: meta("tdm-reservation", "0")}, "----", "TDMRep: the page before the header"},
@@ -155,7 +163,8 @@ func TestCombinations(t *testing.T) {
 			t.Errorf("%d: %+v\n%s, want %s: %s\n%q", i, c.page, got, c.want, c.rule, r.Statements)
 		}
 		again, err := Decode(r.Encode())
-		if err != nil || letters(again.Answers.At(now)) != c.want || len(again.Statements) != len(r.Statements) {
+		if err != nil || letters(again.Answers.At(now)) != c.want ||
+			len(again.Statements) != len(r.Statements) {
 			t.Errorf("%d: read back as %+v, %v", i, again, err)
 		}
 		if back := ParseAnswers(r.Answers.String()); back != r.Answers {
@@ -164,7 +173,8 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// TestFrom: statements are kept as they are written, with their place; what holds without them is not.
+// TestFrom: statements are kept as they are written, with their place; what holds without them is
+// not.
 func TestFrom(t *testing.T) {
 	t.Parallel()
 	p := page{
@@ -185,11 +195,15 @@ meta: robots: max-snippet:-1, nosnippet`
 	}
 }
 
-// TestAgain: what a page says that was not sent again stays; the site's words are those of now, and a 304
-// replaces the fields that it has.
+// TestAgain: what a page says that was not sent again stays; the site's words are those of now, and
+// a 304 replaces the fields that it has.
 func TestAgain(t *testing.T) {
 	t.Parallel()
-	first := page{robots: "Content-Signal: ai-train=no", header: "X-Robots-Tag: noarchive\nContent-Usage: search=n", meta: meta("robots", "noai")}.read(t, "crawlnode")
+	first := page{
+		robots: "Content-Signal: ai-train=no",
+		header: "X-Robots-Tag: noarchive\nContent-Usage: search=n",
+		meta:   meta("robots", "noai"),
+	}.read(t, "crawlnode")
 	for i, c := range []struct {
 		now  page
 		want string
@@ -210,15 +224,20 @@ func TestAgain(t *testing.T) {
 			t.Errorf("%d: %s, want %s: %q", i, l, c.want, got.Statements)
 		}
 	}
-	if got := Merge(Again(first.Statements, nil, http.Header{}, false, "crawlnode"), "crawlnode"); letters(got.Of) != "--nn" {
+	if got := Merge(Again(first.Statements, nil, http.Header{}, false, "crawlnode"),
+		"crawlnode"); letters(got.Of) != "--nn" {
 		t.Errorf("with a whole header: %s, want what the page says", letters(got.Of))
 	}
 }
 
-// TestUnavailableAfter: search ends at the earliest time that is named, and the record says so whenever it is read.
+// TestUnavailableAfter: search ends at the earliest time that is named, and the record says so
+// whenever it is read.
 func TestUnavailableAfter(t *testing.T) {
 	t.Parallel()
-	r := page{header: "X-Robots-Tag: unavailable_after: 2026-12-01\nX-Robots-Tag: unavailable_after: 2026-11-30"}.read(t, "crawlnode")
+	r := page{
+		header: "X-Robots-Tag: unavailable_after: 2026-12-01\nX-Robots-Tag: unavailable_after: " +
+			"2026-11-30",
+	}.read(t, "crawlnode")
 	end := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 	if no := r.Answers.Refused(PurposesOf(Search), end.Add(-time.Second)); no != 0 {
 		t.Error("search is refused before the time")
@@ -238,7 +257,8 @@ func TestPurposes(t *testing.T) {
 	if err != nil || s.String() != "search,ai-train" || !s.ReadsTDMFile() {
 		t.Errorf("%v, %v", s, err)
 	}
-	if _, err := ParsePurposes("search,training"); err == nil || !strings.Contains(err.Error(), `"training"`) {
+	if _, err := ParsePurposes("search,training"); err == nil ||
+		!strings.Contains(err.Error(), `"training"`) {
 		t.Errorf("a purpose that does not exist: %v", err)
 	}
 	if PurposesOf(Search, Archive).ReadsTDMFile() {
@@ -246,16 +266,22 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a site sends, what is kept is bounded, means the same after it was stored, and shortening
-// does not turn a no of a single protocol around.
+// FuzzRead: whatever a site sends, what is kept is bounded, means the same after it was stored, and
+// shortening does not turn a no of a single protocol around.
 func FuzzRead(f *testing.F) {
-	f.Add("Content-Usage: train-ai=n", `[{"location":"/","tdm-reservation":1}]`, "noai, unavailable_after: 2027", "train-ai=n", "noindex")
-	f.Add(strings.Repeat("Content-Usage: /dir/ train-ai=n, x=y\n", 40), "[]", strings.Repeat("x", 300)+", noindex", strings.Repeat("a=b, ", 90)+"search=n", "none")
+	f.Add("Content-Usage: train-ai=n", `[{"location":"/","tdm-reservation":1}]`,
+		"noai, unavailable_after: 2027", "train-ai=n", "noindex")
+	f.Add(strings.Repeat("Content-Usage: /dir/ train-ai=n, x=y\n", 40), "[]",
+		strings.Repeat("x", 300)+", noindex", strings.Repeat("a=b, ", 90)+"search=n", "none")
 	f.Fuzz(func(t *testing.T, lines, tdm, tag, dictionary, content string) {
-		s := Sources{URL: pageURL, Agent: "crawlnode", Robots: robots.Parse([]byte("User-agent: *\n"+lines), "crawlnode"),
+		s := Sources{
+			URL:    pageURL,
+			Agent:  "crawlnode",
+			Robots: robots.Parse([]byte("User-agent: *\n"+lines), "crawlnode"),
 			TDM:    ParseTDM([]byte(tdm)),
 			Header: http.Header{"X-Robots-Tag": {tag, "noarchive"}, "Content-Usage": {dictionary}},
-			Metas:  []htmlparse.Meta{{Name: "robots", Content: content}}}
+			Metas:  []htmlparse.Meta{{Name: "robots", Content: content}},
+		}
 		r := Of(Read(&s), "crawlnode")
 		size := 0
 		for _, st := range r.Statements {
@@ -271,7 +297,8 @@ func FuzzRead(f *testing.F) {
 		if Merge(back.Statements, "crawlnode") != r.Answers {
 			t.Fatal("the statements say something else than the answers")
 		}
-		if d := htmlparse.ReadDirectives([]string{tag}, "crawlnode", true); d.NoAI && r.Answers.Of[AITrain] != No {
+		if d := htmlparse.ReadDirectives([]string{tag}, "crawlnode", true); d.NoAI &&
+			r.Answers.Of[AITrain] != No {
 			t.Fatalf("the no of %q is lost", tag)
 		}
 		again := CompactTDM([]byte(tdm))
@@ -295,15 +322,19 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestCompactTDM: what is stored of a file says the same, and is not longer than a hostile file was.
+// TestCompactTDM: what is stored of a file says the same, and is not longer than a hostile file
+// was.
 func TestCompactTDM(t *testing.T) {
 	t.Parallel()
-	hostile := `[{"location":"/","tdm-reservation":1,"more":7,"tdm-policy":"` + strings.Repeat("<&>", 300) + `"}, {"location":""}]`
+	hostile := `[{"location":"/","tdm-reservation":1,"more":7,"tdm-policy":"` +
+		strings.Repeat("<&>", 300) + `"}, {"location":""}]`
 	got := CompactTDM([]byte(hostile))
-	if rules := ParseTDM(got); len(rules) != 1 || rules[0].Reserved != "1" || len(rules[0].Policy) != 900 || len(got) > len(hostile) {
+	if rules := ParseTDM(got); len(rules) != 1 || rules[0].Reserved != "1" ||
+		len(rules[0].Policy) != 900 || len(got) > len(hostile) {
 		t.Errorf("%d bytes of %d: %+v", len(got), len(hostile), rules)
 	}
-	for _, file := range []string{"", "[]", "{}", "[1]", `[{"location":7}]`, "[" + strings.Repeat(" ", MaxTDMFile) + "]"} {
+	for _, file := range []string{"", "[]", "{}", "[1]", `[{"location":7}]`,
+		"[" + strings.Repeat(" ", MaxTDMFile) + "]"} {
 		if got := CompactTDM([]byte(file)); got != nil {
 			t.Errorf("%.20q is stored as %q", file, got)
 		}

@@ -24,8 +24,8 @@ var errRecord = errors.New("preferences: the record is damaged")
 // recordVersion is the first byte of a record.
 const recordVersion = 1
 
-// Encode writes the record for the disk. A record without statements is one byte, so that it differs
-// from "", which says that nobody has read what the owner says.
+// Encode writes the record for the disk. A record without statements is one byte, so that it
+// differs from "", which says that nobody has read what the owner says.
 //
 //	byte version, byte answers (2 bits each, the first purpose lowest), varint search until,
 //	for each statement: byte level, u length, field, u length, value
@@ -90,7 +90,8 @@ type PagePreferences struct {
 	Archive *bool `json:"archive"`
 	AIInput *bool `json:"ai-input"`
 	AITrain *bool `json:"ai-train"`
-	// From are the statements, each with its place and its words, such as "header: X-Robots-Tag: noai".
+	// From are the statements, each with its place and its words, such as "header: X-Robots-Tag:
+	// noai".
 	From []string `json:"from"`
 }
 

@@ -101,10 +101,10 @@ func Read(s *Sources) (list []Statement) {
 	return keep(list, s.Agent)
 }
 
-// Again returns the statements of a page that is the same as before and was not read: the page's own
-// are those that are stored, the site's those of now. A header that came with the page counts as it
-// is; one of a 304 (partial) replaces the fields that it has (RFC 9111, section 3.2). fresh is what
-// Read returns of the answer without the page.
+// Again returns the statements of a page that is the same as before and was not read: the page's
+// own are those that are stored, the site's those of now. A header that came with the page counts
+// as it is; one of a 304 (partial) replaces the fields that it has (RFC 9111, section 3.2). fresh
+// is what Read returns of the answer without the page.
 func Again(stored, fresh []Statement, header http.Header, partial bool, agent string) []Statement {
 	list := append([]Statement(nil), fresh...)
 	for _, s := range stored {

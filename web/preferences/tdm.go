@@ -100,8 +100,8 @@ func CompactTDM(file []byte) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// tdmStatements are those of the first rule that matches a URL: the most specific match is the first
-// in the file's order.
+// tdmStatements are those of the first rule that matches a URL: the most specific match is the
+// first in the file's order.
 func tdmStatements(rules []TDMRule, url string) (list []Statement) {
 	if len(rules) == 0 {
 		return nil

@@ -80,8 +80,8 @@ func (p *Pool) Next(list []Proxy, now time.Time) (next Proxy, wait time.Duration
 	return next, 0, true
 }
 
-// Wait is how long until a proxy of the list may be tried, and the last failure of the one that may be
-// tried first. 0: one may be tried now.
+// Wait is how long until a proxy of the list may be tried, and the last failure of the one that may
+// be tried first. 0: one may be tried now.
 func (p *Pool) Wait(list []Proxy, now time.Time) (wait time.Duration, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -50,11 +50,26 @@ func kindOf(tag, name string) kind {
 
 // byElement are attributes that are references on some elements only.
 var byElement = map[string][]string{
-	"img": {"srcset", "data-src", "data-srcset", "longdesc"}, "source": {"srcset", "data-src", "data-srcset"},
-	"link": {"imagesrcset"}, "video": {"poster"}, "object": {"data"}, "form": {"action"},
-	"button": {"formaction"}, "input": {"formaction"}, "iframe": {"longdesc"}, "frame": {"longdesc"}, "html": {"manifest"},
-	"body": {"background"}, "table": {"background"}, "td": {"background"}, "th": {"background"}, "tr": {"background"},
-	"blockquote": {"cite"}, "q": {"cite"}, "ins": {"cite"}, "del": {"cite"},
+	"img":        {"srcset", "data-src", "data-srcset", "longdesc"},
+	"source":     {"srcset", "data-src", "data-srcset"},
+	"link":       {"imagesrcset"},
+	"video":      {"poster"},
+	"object":     {"data"},
+	"form":       {"action"},
+	"button":     {"formaction"},
+	"input":      {"formaction"},
+	"iframe":     {"longdesc"},
+	"frame":      {"longdesc"},
+	"html":       {"manifest"},
+	"body":       {"background"},
+	"table":      {"background"},
+	"td":         {"background"},
+	"th":         {"background"},
+	"tr":         {"background"},
+	"blockquote": {"cite"},
+	"q":          {"cite"},
+	"ins":        {"cite"},
+	"del":        {"cite"},
 }
 
 // rewriteHTML rewrites a page in an encoding that is a superset of ASCII.
@@ -97,8 +112,8 @@ func tagName(raw []byte) string {
 	return lower(raw[1:end])
 }
 
-// lower is a name with its ASCII letters in lower case, as the HTML Standard has it. It keeps the length, so that the attributes
-// begin behind it: strings.ToLower replaces what is no UTF-8.
+// lower is a name with its ASCII letters in lower case, as the HTML Standard has it. It keeps the
+// length, so that the attributes begin behind it: strings.ToLower replaces what is no UTF-8.
 func lower(name []byte) string {
 	b := bytes.Clone(name)
 	for i, c := range b {
@@ -118,8 +133,8 @@ type attribute struct {
 	quote      byte   // 0: none
 }
 
-// attributes finds the attributes of a start tag as the HTML Standard tokenizes it (section 13.2.5.32
-// and on). The first one of a name counts.
+// attributes finds the attributes of a start tag as the HTML Standard tokenizes it (section
+// 13.2.5.32 and on). The first one of a name counts.
 func attributes(raw []byte, from int) []attribute {
 	var found []attribute
 	at := from
@@ -178,7 +193,8 @@ func (r *rewriter) tag(out []byte, name string, raw []byte) []byte {
 	r.local = false
 	attrs := attributes(raw, 1+len(name))
 	isRefresh := name == "meta" && slices.ContainsFunc(attrs, func(a attribute) bool {
-		return a.name == "http-equiv" && strings.EqualFold(strings.TrimSpace(string(raw[a.value:a.end])), "refresh")
+		return a.name == "http-equiv" &&
+			strings.EqualFold(strings.TrimSpace(string(raw[a.value:a.end])), "refresh")
 	})
 	values := make([][]byte, len(attrs)) // nil: it stays
 	for i, a := range attrs {
@@ -194,7 +210,8 @@ func (r *rewriter) tag(out []byte, name string, raw []byte) []byte {
 	for i, a := range attrs {
 		switch {
 		case values[i] != nil:
-			out = append(append(append(out, raw[done:a.value]...), quoted(values[i], a.quote)...), raw[a.end:a.behind]...)
+			out = append(append(append(out, raw[done:a.value]...), quoted(values[i], a.quote)...),
+				raw[a.end:a.behind]...)
 			done = a.behind
 		case r.local && kindOf(name, a.name) == forbidden:
 			out = append(out, raw[done:a.start]...)

@@ -10,9 +10,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Parts finds the parts of a page that package htmlparse does not report: what its styles refer to, in
-// style elements and attributes, the images of drawings, and backgrounds. doc is the page as htmlparse
-// has read it. A page whose encoding is no superset of ASCII has none.
+// Parts finds the parts of a page that package htmlparse does not report: what its styles refer to,
+// in style elements and attributes, the images of drawings, and backgrounds. doc is the page as
+// htmlparse has read it. A page whose encoding is no superset of ASCII has none.
 func Parts(page []byte, doc *htmlparse.Document) []urlnorm.URL {
 	switch doc.Charset {
 	case "utf-16le", "utf-16be", "iso-2022-jp", "replacement":
@@ -69,7 +69,8 @@ func (c *collector) tag(name string, raw []byte) {
 			c.page(unescape(raw[a.value:a.end]))
 			c.srcdocs--
 		case a.name == "background" && k == address,
-			(name == "use" || name == "image" || name == "feimage") && (a.name == "href" || a.name == "xlink:href"):
+			(name == "use" || name == "image" || name == "feimage") &&
+				(a.name == "href" || a.name == "xlink:href"):
 			c.ref(unescape(raw[a.value:a.end]))
 		}
 	}

@@ -31,7 +31,8 @@ func HTML(page []byte, contentType string, at urlnorm.URL, to Target) []byte {
 func inUTF8(page []byte, name string, at urlnorm.URL, to Target) []byte {
 	enc, _ := charset.Lookup(name)
 	mark := 0
-	if strings.HasPrefix(name, "utf-16") && (bytes.HasPrefix(page, []byte("\xFE\xFF")) || bytes.HasPrefix(page, []byte("\xFF\xFE"))) {
+	if strings.HasPrefix(name, "utf-16") &&
+		(bytes.HasPrefix(page, []byte("\xFE\xFF")) || bytes.HasPrefix(page, []byte("\xFF\xFE"))) {
 		mark = 2
 	}
 	text, err := enc.NewDecoder().Bytes(page[mark:])
@@ -49,7 +50,11 @@ func inUTF8(page []byte, name string, at urlnorm.URL, to Target) []byte {
 
 // CSS rewrites a style sheet, which was served from at.
 func CSS(sheet []byte, at urlnorm.URL, to Target) []byte {
-	r := rewriter{to: to, resolve: func(ref []byte) (urlnorm.URL, error) { return at.Resolve(string(ref)) }, own: true}
+	r := rewriter{
+		to:      to,
+		resolve: func(ref []byte) (urlnorm.URL, error) { return at.Resolve(string(ref)) },
+		own:     true,
+	}
 	return r.css(sheet)
 }
 
@@ -76,7 +81,8 @@ func (r *rewriter) stays(trimmed []byte) (replaced string, ok bool) {
 	if !r.strict || len(trimmed) == 0 || trimmed[0] == '#' {
 		return "", false
 	}
-	for _, harmless := range []string{"data:image/", "data:font/", "data:text/css", "mailto:", "tel:"} {
+	for _, harmless := range []string{"data:image/", "data:font/", "data:text/css", "mailto:",
+		"tel:"} {
 		if len(trimmed) >= len(harmless) && strings.EqualFold(string(trimmed[:len(harmless)]), harmless) {
 			return "", false
 		}

@@ -27,9 +27,11 @@ func mustURL(t testing.TB, raw string) urlnorm.URL {
 // saved knows two pages, a sheet and two pictures.
 func saved(u urlnorm.URL) (string, bool) {
 	to, ok := map[string]string{
-		"http://example.org/a/page": "page.html", "http://example.org/a/other": "other.html", "http://example.org/s.css": "../s.css",
-		"http://example.org/a/1.png": "1.png", "http://example.org/2.png": "../2.png", "http://example.org/q?x=1&y=2": "../q@x=1.html",
-		"http://example.org/%C3%A9": "../%C3%A9.html", "http://example.org/q?x=%E9": "../qe.html",
+		"http://example.org/a/page": "page.html", "http://example.org/a/other": "other.html",
+		"http://example.org/s.css":   "../s.css",
+		"http://example.org/a/1.png": "1.png", "http://example.org/2.png": "../2.png",
+		"http://example.org/q?x=1&y=2": "../q@x=1.html",
+		"http://example.org/%C3%A9":    "../%C3%A9.html", "http://example.org/q?x=%E9": "../qe.html",
 	}[u.String()]
 	return to, ok
 }
@@ -96,12 +98,14 @@ func TestHTML(t *testing.T) {
 		`<!-- <a href="/a/other"> -->`:                   `<!-- <a href="/a/other"> -->`,
 		`<a title="href=/a/other">`:                      `<a title="href=/a/other">`,
 		`</a href="/a/other">`:                           `</a href="/a/other">`,
-		"\x00<p>\r\n<a\tHREF\n=\n\"/a/other\"\r>&copy":   "\x00<p>\r\n<a\tHREF\n=\n\"other.html\"\r>&copy",
-		`<a href="/a/other`:                              `<a href="/a/other`,
-		`<a href="/a/other"`:                             `<a href="/a/other"`,
-		`text < 3 <3 <`:                                  `text < 3 <3 <`,
+		"\x00<p>\r\n<a\tHREF\n=\n\"/a/other\"\r>&copy": "\x00<p>\r\n<a\tHREF\n=\n" +
+			"\"other.html\"\r>&copy",
+		`<a href="/a/other`:  `<a href="/a/other`,
+		`<a href="/a/other"`: `<a href="/a/other"`,
+		`text < 3 <3 <`:      `text < 3 <3 <`,
 	} {
-		want = strings.ReplaceAll(want, `style="background:url(1.png)"`, `style="background:url(&quot;1.png&quot;)"`)
+		want = strings.ReplaceAll(want, `style="background:url(1.png)"`,
+			`style="background:url(&quot;1.png&quot;)"`)
 		at := mustURL(t, "http://example.org/a/page")
 		if got := string(HTML([]byte(page), "text/html", at, saved)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", page, got, want)
@@ -113,8 +117,10 @@ func TestHTML(t *testing.T) {
 func TestBase(t *testing.T) {
 	t.Parallel()
 	at := mustURL(t, "http://example.org/elsewhere/x")
-	page := `<base target=_top href="/a/page"><a href=other>1</a><a href="#top">2</a><a href=gone>3</a><base href="/later/">`
-	want := `<base target=_top href=""><a href="other.html">1</a><a href="page.html#top">2</a><a href="http://example.org/a/gone">3</a><base href="">`
+	page :=
+		`<base target=_top href="/a/page"><a href=other>1</a><a href="#top">2</a><a href=gone>3</a><base href="/later/">`
+	want :=
+		`<base target=_top href=""><a href="other.html">1</a><a href="page.html#top">2</a><a href="http://example.org/a/gone">3</a><base href="">`
 	if got := string(HTML([]byte(page), "text/html", at, saved)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -124,14 +130,18 @@ func TestBase(t *testing.T) {
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	at := mustURL(t, "http://example.org/a/page")
-	const page, want = `<p title="ü">é<a href="/é">1</a><a href="/q?x=é">2</a>`, `<p title="ü">é<a href="../%C3%A9.html">1</a><a href="../qe.html">2</a>`
+	const page, want = `<p title="ü">é<a href="/é">1</a><a href="/q?x=é">2</a>`,
+		`<p title="ü">é<a href="../%C3%A9.html">1</a><a href="../qe.html">2</a>`
 	latin := charmap.Windows1252.NewEncoder()
 	in, _ := latin.String(page)
 	out, _ := latin.String(want)
 	if got := string(HTML([]byte(in), "text/html; charset=iso-8859-1", at, saved)); got != out {
 		t.Errorf("windows-1252: %q\nwant %q", got, out)
 	}
-	for name, enc := range map[string]unicode.Endianness{"be": unicode.BigEndian, "le": unicode.LittleEndian} {
+	for name, enc := range map[string]unicode.Endianness{
+		"be": unicode.BigEndian,
+		"le": unicode.LittleEndian,
+	} {
 		e := unicode.UTF16(enc, unicode.UseBOM)
 		in, _ := e.NewEncoder().String(`<p title="ℌ">é<a href="/é">1</a>`)
 		out, _ := e.NewEncoder().String(`<p title="ℌ">é<a href="../%C3%A9.html">1</a>`)
@@ -144,7 +154,8 @@ func TestEncodings(t *testing.T) {
 func TestXHTML(t *testing.T) {
 	t.Parallel()
 	at := mustURL(t, "http://example.org/a/page")
-	const page, want = `<script src="/2.png"/><a href="/a/other"/>`, `<script src="../2.png"/><a href="other.html"/>`
+	const page, want = `<script src="/2.png"/><a href="/a/other"/>`,
+		`<script src="../2.png"/><a href="other.html"/>`
 	if got := string(HTML([]byte(page), "application/xhtml+xml", at, saved)); got != want {
 		t.Errorf("got  %s", got)
 	}
@@ -153,8 +164,10 @@ func TestXHTML(t *testing.T) {
 func TestCSS(t *testing.T) {
 	t.Parallel()
 	at := mustURL(t, "http://example.org/a/x.css")
-	const sheet = "@import url('/s.css') screen;\na { b: url(1.png#i); c: url(gone.png); d: url(data:,x); e: url(#f) }\xff"
-	const want = "@import \"../s.css\" screen;\na { b: url(\"1.png#i\"); c: url(\"http://example.org/a/gone.png\"); d: url(data:,x); e: url(#f) }\xff"
+	const sheet = "@import url('/s.css') screen;\na { b: url(1.png#i); c: url(gone.png); d: " +
+		"url(data:,x); e: url(#f) }\xff"
+	const want = "@import \"../s.css\" screen;\na { b: url(\"1.png#i\"); c: " +
+		"url(\"http://example.org/a/gone.png\"); d: url(data:,x); e: url(#f) }\xff"
 	if got := string(CSS([]byte(sheet), at, saved)); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -163,7 +176,8 @@ func TestCSS(t *testing.T) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	at := mustURL(t, "http://example.org/a/page")
-	page := `<base href=/b/><style>@import "1.css"; a{b:url(2.png)}</style><p style="background:url(3.png)"><a href=no><img src=no>
+	page :=
+		`<base href=/b/><style>@import "1.css"; a{b:url(2.png)}</style><p style="background:url(3.png)"><a href=no><img src=no>
 		<svg><image xlink:href=4.png /><use href="5.svg#x"/><use href="#own"/></svg><noscript><style>a{b:url(6.png)}</style></noscript><table background=7.png><script>url(no)</script>
 		<p style="background:url(data:,x)"><!-- <style>a{b:url(no)}</style> -->
 		<iframe srcdoc="<p style='b:url(8.png)'><style>a{b:image-set(&quot;9.png&quot; 1x)}</style><iframe srcdoc='&lt;style>a{b:url(10.png)}'>"></iframe><p style>url(no)`
@@ -172,20 +186,23 @@ func TestParts(t *testing.T) {
 	for _, u := range Parts([]byte(page), &doc) {
 		got = append(got, u.PathQuery())
 	}
-	if want := "/b/1.css /b/2.png /b/3.png /b/4.png /b/5.svg /b/6.png /b/7.png /b/8.png /b/9.png /b/10.png"; strings.Join(got, " ") != want {
+	if want := "/b/1.css /b/2.png /b/3.png /b/4.png /b/5.svg /b/6.png /b/7.png /b/8.png /b/9.png " +
+		"/b/10.png"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// endsInValue reports whether the slash at the end of a tag belongs to a value without quotes, as in <a href=x/>: the tokenizer
-// takes it for that of a self-closing tag as well, which the HTML standard does not (section 13.2.5.38).
+// endsInValue reports whether the slash at the end of a tag belongs to a value without quotes, as
+// in <a href=x/>: the tokenizer takes it for that of a self-closing tag as well, which the HTML
+// standard does not (section 13.2.5.38).
 func endsInValue(tag []byte) bool {
 	before, found := bytes.CutSuffix(tag, []byte("/>"))
-	return found && len(before) > 0 && !strings.ContainsRune(" \t\n\f\r\"'", rune(before[len(before)-1]))
+	return found && len(before) > 0 &&
+		!strings.ContainsRune(" \t\n\f\r\"'", rune(before[len(before)-1]))
 }
 
-// Whatever a page is: what the crawler finds in the rewritten page is what it found before, when every
-// reference is made absolute; and a page without references stays as it is.
+// Whatever a page is: what the crawler finds in the rewritten page is what it found before, when
+// every reference is made absolute; and a page without references stays as it is.
 func FuzzHTML(f *testing.F) {
 	f.Add(`<a href=x y='&amp;'>t</a><img srcset="a 1x,b"><style>a{b:url(c)}</style>`)
 	f.Add(`<base href=//b/><a href="x#y"><meta http-equiv=refresh content="1;url=z">`)
@@ -208,26 +225,30 @@ func FuzzHTML(f *testing.F) {
 		a, b := html.NewTokenizer(strings.NewReader(page)), html.NewTokenizer(bytes.NewReader(out))
 		for range 1000 {
 			x, y := a.Next(), b.Next()
-			if x != y && (x != html.SelfClosingTagToken || y != html.StartTagToken || !endsInValue(a.Raw())) {
+			if x != y &&
+				(x != html.SelfClosingTagToken || y != html.StartTagToken || !endsInValue(a.Raw())) {
 				t.Fatalf("%q became %q", page, out)
 			}
 			if x == html.ErrorToken {
 				break
 			}
-			if ta, tb := a.Token(), b.Token(); ta.DataAtom != tb.DataAtom || x == html.CommentToken && ta.Data != tb.Data {
+			if ta, tb := a.Token(), b.Token(); ta.DataAtom != tb.DataAtom ||
+				x == html.CommentToken && ta.Data != tb.Data {
 				t.Fatalf("%q became %q: %v, %v", page, out, ta, tb)
 			}
 		}
 		again := HTML(out, "text/html; charset=utf-8", at, none)
 		after := htmlparse.Parse(out, "text/html; charset=utf-8", at)
-		if before.LinksDropped > 0 || before.Base != at || !bytes.Equal(again, out) && len(before.Links) == 0 {
+		if before.LinksDropped > 0 || before.Base != at ||
+			!bytes.Equal(again, out) && len(before.Links) == 0 {
 			return
 		}
 		if len(after.Links) < len(before.Links) {
 			t.Fatalf("%q became %q: %d links, then %d", page, out, len(before.Links), len(after.Links))
 		}
 		for i, l := range before.Links {
-			comma := strings.NewReplacer("%2C", ",") // one at the end of a srcset's URL is written so, as it would end the URL
+			// one at the end of a srcset's URL is written so, as it would end the URL
+			comma := strings.NewReplacer("%2C", ",")
 			if comma.Replace(after.Links[i].URL.String()) != comma.Replace(l.URL.String()) {
 				t.Fatalf("%q became %q: %s, then %s", page, out, l.URL, after.Links[i].URL)
 			}

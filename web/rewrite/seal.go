@@ -22,11 +22,11 @@ const (
 // Seal is a page, of HTML or XML, for a browser that must connect to nobody but the server that the
 // targets are on. The result is HTML in UTF-8, whatever the page was.
 //
-// Nothing of the page is passed on as it stands. Each tag is written anew, with attributes that were
-// read; every "<" between tags is written as text. So the elements that a browser can find are some
-// of those written here, in whatever state its parser is and wherever it disagrees with this one, and
-// each of them is harmless by itself: no scripts, no link but to style sheets, icons and the like,
-// no reference that is not to's, no attribute that acts.
+// Nothing of the page is passed on as it stands. Each tag is written anew, with attributes that
+// were read; every "<" between tags is written as text. So the elements that a browser can find are
+// some of those written here, in whatever state its parser is and wherever it disagrees with this
+// one, and each of them is harmless by itself: no scripts, no link but to style sheets, icons and
+// the like, no reference that is not to's, no attribute that acts.
 func Seal(page []byte, contentType string, at urlnorm.URL, to Target) []byte {
 	return seal(page, contentType, at, to, maxSrcdocs)
 }
@@ -46,7 +46,8 @@ func seal(page []byte, contentType string, at urlnorm.URL, to Target, depth int)
 // own, except for those encodings that the Encoding Standard leaves out.
 func resolverOf(doc *htmlparse.Document) func([]byte) (urlnorm.URL, error) {
 	enc, _ := charset.Lookup(doc.Charset)
-	if enc == nil || doc.Charset == "utf-8" || doc.Charset == "replacement" || strings.HasPrefix(doc.Charset, "utf-16") {
+	if enc == nil || doc.Charset == "utf-8" || doc.Charset == "replacement" ||
+		strings.HasPrefix(doc.Charset, "utf-16") {
 		utf8 := *doc
 		utf8.Charset = "utf-8"
 		return utf8.Resolve
@@ -99,7 +100,8 @@ func (s *sealer) run() {
 
 // doctype keeps what tells a browser in which mode to show the page, if it stands at the beginning.
 func (s *sealer) doctype(raw []byte) {
-	if !s.begun && !s.xml && bytes.IndexByte(raw[1:], '<') < 0 && bytes.HasSuffix(raw, []byte(">")) && len(raw) < 512 {
+	if !s.begun && !s.xml && bytes.IndexByte(raw[1:], '<') < 0 && bytes.HasSuffix(raw, []byte(">")) &&
+		len(raw) < 512 {
 		s.out.Write(raw)
 	} else if !s.begun {
 		s.out.WriteString("<!doctype html>")
@@ -110,7 +112,8 @@ func (s *sealer) doctype(raw []byte) {
 // text writes text as such: the content of an element without markup, or what is between tags.
 func (s *sealer) text(within string, raw []byte) {
 	raw = bytes.ReplaceAll(raw, []byte{0}, nil)
-	if data, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok && within == "" && (s.xml || s.foreign > 0) {
+	if data, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok && within == "" &&
+		(s.xml || s.foreign > 0) {
 		raw = []byte(html.EscapeString(string(bytes.TrimSuffix(data, []byte("]]>")))))
 	}
 	if len(bytes.TrimSpace(raw)) > 0 {
@@ -149,13 +152,16 @@ func (s *sealer) sheet(raw []byte) {
 
 // withoutTags are elements whose tags are left out; the content of script goes too (see text).
 var withoutTags = map[string]bool{
-	"script": true, "base": true, "applet": true, "embed": true, "portal": true, "fencedframe": true, "noembed": true, "noframes": true,
-	"param": true, "controlledframe": true, "webview": true, "isindex": true, "handler": true, "listener": true,
+	"script": true, "base": true, "applet": true, "embed": true, "portal": true, "fencedframe": true,
+	"noembed": true, "noframes": true,
+	"param": true, "controlledframe": true, "webview": true, "isindex": true, "handler": true,
+	"listener": true,
 }
 
 // void are the elements without content and end tag.
 var void = map[string]bool{
-	"area": true, "br": true, "col": true, "frame": true, "hr": true, "img": true, "input": true, "keygen": true, "link": true, "meta": true,
+	"area": true, "br": true, "col": true, "frame": true, "hr": true, "img": true, "input": true,
+	"keygen": true, "link": true, "meta": true,
 	"source": true, "track": true, "wbr": true, "bgsound": true, "basefont": true,
 }
 
@@ -269,16 +275,19 @@ func valueOf(attrs []sealed, name string) string {
 	return ""
 }
 
-// links are the relations of link elements that load nothing but from the server, or nothing at all.
-// Those that ask for a connection (preconnect, dns-prefetch, preload ...) are not among them.
+// links are the relations of link elements that load nothing but from the server, or nothing at
+// all. Those that ask for a connection (preconnect, dns-prefetch, preload ...) are not among them.
 var links = map[string]bool{
-	"stylesheet": true, "alternate": true, "icon": true, "shortcut": true, "apple-touch-icon": true, "canonical": true,
-	"author": true, "license": true, "help": true, "index": true, "start": true, "contents": true, "up": true,
+	"stylesheet": true, "alternate": true, "icon": true, "shortcut": true, "apple-touch-icon": true,
+	"canonical": true,
+	"author":    true, "license": true, "help": true, "index": true, "start": true, "contents": true,
+	"up": true,
 }
 
 // metas are the names of meta elements that do nothing but describe, or fit the page to its window.
 var metas = map[string]bool{
-	"viewport": true, "description": true, "author": true, "keywords": true, "generator": true, "color-scheme": true, "application-name": true,
+	"viewport": true, "description": true, "author": true, "keywords": true, "generator": true,
+	"color-scheme": true, "application-name": true,
 }
 
 // allowed reports whether an element may be there, with its attributes.
@@ -298,16 +307,21 @@ func (s *sealer) allowed(name string, attrs []sealed) bool {
 		}
 		return metas[valueOf(attrs, "name")]
 	case "animate", "set", "animatetransform", "animatemotion", "animatecolor", "discard":
-		return !strings.Contains(valueOf(attrs, "attributename"), "href") // it would change where a link leads
+		// it would change where a link leads
+		return !strings.Contains(valueOf(attrs, "attributename"), "href")
 	}
 	return true
 }
 
-// acting are attributes that load, connect, name another document's policy, or change what others mean.
+// acting are attributes that load, connect, name another document's policy, or change what others
+// mean.
 var acting = map[string]bool{
-	"ping": true, "attributionsrc": true, "integrity": true, "crossorigin": true, "nonce": true, "csp": true, "allow": true, "referrerpolicy": true,
-	"manifest": true, "codebase": true, "classid": true, "archive": true, "profile": true, "dynsrc": true, "lowsrc": true, "xml:base": true, "charset": true,
-	"data": true, "imagesrcset": true, "is": true, "sharedstoragewritable": true, "browsingtopics": true, "autofocus": true, "code": true, "object": true,
+	"ping": true, "attributionsrc": true, "integrity": true, "crossorigin": true, "nonce": true,
+	"csp": true, "allow": true, "referrerpolicy": true,
+	"manifest": true, "codebase": true, "classid": true, "archive": true, "profile": true,
+	"dynsrc": true, "lowsrc": true, "xml:base": true, "charset": true,
+	"data": true, "imagesrcset": true, "is": true, "sharedstoragewritable": true,
+	"browsingtopics": true, "autofocus": true, "code": true, "object": true,
 	"sandbox": true, "fetchpriority": true, "blocking": true, "as": true, "autoplay": true,
 }
 
@@ -341,7 +355,8 @@ func (s *sealer) attribute(element string, a sealed, all []sealed) (value []byte
 		return nil, false
 	case nothing, refresh:
 	}
-	if lowered := bytes.ToLower(a.value); bytes.Contains(lowered, []byte("url")) || bytes.Contains(lowered, []byte("image")) {
+	if lowered := bytes.ToLower(a.value); bytes.Contains(lowered, []byte("url")) ||
+		bytes.Contains(lowered, []byte("image")) {
 		return s.css(a.value), true // a drawing's properties are attributes
 	}
 	return a.value, true

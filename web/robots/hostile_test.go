@@ -28,17 +28,23 @@ func hostile() map[string][]byte {
 		"a million lines": append([]byte(rule), bytes.Repeat([]byte("\n"), 1_000_000)...),
 		"a million agents": append([]byte(rule),
 			bytes.Repeat([]byte("User-agent: a\n"), 1_000_000)...),
-		"lines of 16 kB":  append([]byte(rule), bytes.Repeat([]byte("Disallow: /"+strings.Repeat("y", 16<<10)+"\n"), 100)...),
-		"one line":        append([]byte(rule), bytes.Repeat([]byte("a"), 4*MaxBody)...),
-		"stars":           append([]byte(rule), bytes.Repeat([]byte("Disallow: /"+strings.Repeat("*y", 500)+"\n"), 1000)...),
-		"escapes":         append([]byte(rule), bytes.Repeat([]byte("Disallow: /"+strings.Repeat("%79\xff", 500)+"\n"), 1000)...),
-		"colons":          append([]byte(rule), bytes.Repeat([]byte(":"), 2*MaxBody)...),
-		"NUL bytes":       append([]byte(rule), make([]byte, 2*MaxBody)...),
-		"sitemaps":        append([]byte(rule), bytes.Repeat([]byte("Sitemap: http://example.org/s.xml\n"), 100_000)...),
-		"CR only":         append([]byte("User-agent: *\rDisallow: /x\r"), bytes.Repeat([]byte("\r"), MaxBody)...),
-		"noise":           noise,
-		"UTF-16":          wide,
-		"HTML":            []byte("<!DOCTYPE html><html>\n<head><title>Not found</title></head>\n<body>\nUser-agent is *\n</body></html>"),
+		"lines of 16 kB": append([]byte(rule),
+			bytes.Repeat([]byte("Disallow: /"+strings.Repeat("y", 16<<10)+"\n"), 100)...),
+		"one line": append([]byte(rule), bytes.Repeat([]byte("a"), 4*MaxBody)...),
+		"stars": append([]byte(rule),
+			bytes.Repeat([]byte("Disallow: /"+strings.Repeat("*y", 500)+"\n"), 1000)...),
+		"escapes": append([]byte(rule),
+			bytes.Repeat([]byte("Disallow: /"+strings.Repeat("%79\xff", 500)+"\n"), 1000)...),
+		"colons":    append([]byte(rule), bytes.Repeat([]byte(":"), 2*MaxBody)...),
+		"NUL bytes": append([]byte(rule), make([]byte, 2*MaxBody)...),
+		"sitemaps": append([]byte(rule),
+			bytes.Repeat([]byte("Sitemap: http://example.org/s.xml\n"), 100_000)...),
+		"CR only": append([]byte("User-agent: *\rDisallow: /x\r"),
+			bytes.Repeat([]byte("\r"), MaxBody)...),
+		"noise":  noise,
+		"UTF-16": wide,
+		"HTML": []byte("<!DOCTYPE html><html>\n<head><title>Not found</title></head>\n" +
+			"<body>\nUser-agent is *\n</body></html>"),
 		"an image":        []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01"),
 		"empty":           nil,
 		"byte order mark": []byte("\uFEFF" + rule),
@@ -48,7 +54,13 @@ func hostile() map[string][]byte {
 // TestHostile parses files made to break a parser: the lines before the noise count, and noise
 // forbids nothing. RFC 9309 requires UTF-8, so a file in UTF-16 is noise.
 func TestHostile(t *testing.T) {
-	noise := map[string]bool{"noise": true, "UTF-16": true, "HTML": true, "an image": true, "empty": true}
+	noise := map[string]bool{
+		"noise":    true,
+		"UTF-16":   true,
+		"HTML":     true,
+		"an image": true,
+		"empty":    true,
+	}
 	for name, body := range hostile() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -62,8 +74,10 @@ func TestHostile(t *testing.T) {
 		if !r.Allowed("/z") || !r.Allowed("/robots.txt") {
 			t.Errorf("%s: something is refused that no line names", name)
 		}
-		t.Logf("%-16s %8d bytes  %10v  %7.1f KiB allocated", name, len(body), took, float64(after.TotalAlloc-before.TotalAlloc)/1024)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 48*MaxBody { // half of it is used, a little more under the race detector
+		t.Logf("%-16s %8d bytes  %10v  %7.1f KiB allocated", name, len(body), took,
+			float64(after.TotalAlloc-before.TotalAlloc)/1024)
+		// half of it is used, a little more under the race detector
+		if used := after.TotalAlloc - before.TotalAlloc; used > 48*MaxBody {
 			t.Errorf("%s: %d KiB allocated", name, used/1024)
 		}
 	}
@@ -76,8 +90,10 @@ func TestReadable(t *testing.T) {
 	for _, extra := range []int{-1, 0, 1, 7, len(line)} {
 		body := bytes.Repeat([]byte(line), MaxBody/len(line)+3)[:MaxBody+extra]
 		got := Readable(body)
-		if whole := len(got)%len(line) == 0 || len(body) <= MaxBody; !whole || len(got) > MaxBody || len(got) < MaxBody-len(line) {
-			t.Errorf("%d bytes more than are read: %d kept, the last line %q", extra, len(got), got[len(got)-5:])
+		if whole := len(got)%len(line) == 0 ||
+			len(body) <= MaxBody; !whole || len(got) > MaxBody || len(got) < MaxBody-len(line) {
+			t.Errorf("%d bytes more than are read: %d kept, the last line %q", extra, len(got),
+				got[len(got)-5:])
 		}
 	}
 }
@@ -99,13 +115,15 @@ func TestMatchingIsLinear(t *testing.T) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		path := "/" + strings.Repeat("a", 2*n)
 		for _, pattern := range []string{
-			strings.Repeat("*a", n) + "b", strings.Repeat("*a", n) + "*b$", "/" + strings.Repeat("*", n) + "b",
+			strings.Repeat("*a", n) + "b", strings.Repeat("*a", n) + "*b$",
+			"/" + strings.Repeat("*", n) + "b",
 			strings.Repeat("*aa", n) + "*b", strings.Repeat("a*", n) + "b$", strings.Repeat("*a", n) + "$",
 		} {
 			looked = 0
 			matches(path, pattern, index)
 			if looked > len(path)+len(pattern) {
-				t.Errorf("%d stars: %.20s...: %d bytes were looked at, of a path of %d and a pattern of %d", n, pattern, looked, len(path), len(pattern))
+				t.Errorf("%d stars: %.20s...: %d bytes were looked at, of a path of %d and a pattern of %d", n,
+					pattern, looked, len(path), len(pattern))
 			}
 		}
 	}
@@ -115,8 +133,9 @@ func TestMatchingIsLinear(t *testing.T) {
 func TestNormalForm(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "", "/a": "/a", "/%7E": "/~", "/%2F": "/%2F", "/%": "/%", "/%7": "/%7", "/%G1": "/%G1", "/%2A%24": "/%2A%24",
-		"/\xe9": "/%E9", "/%E9": "/%E9", "/%61%62": "/ab", "/%2525": "/%2525", "/%2561": "/%2561",
+		"": "", "/a": "/a", "/%7E": "/~", "/%2F": "/%2F", "/%": "/%", "/%7": "/%7", "/%G1": "/%G1",
+		"/%2A%24": "/%2A%24",
+		"/\xe9":   "/%E9", "/%E9": "/%E9", "/%61%62": "/ab", "/%2525": "/%2525", "/%2561": "/%2561",
 	} {
 		if got := normalForm(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -129,11 +148,14 @@ func TestNormalForm(t *testing.T) {
 func BenchmarkParse(b *testing.B) {
 	var usual bytes.Buffer
 	for i := 0; usual.Len() < MaxBody; i++ {
-		fmt.Fprintf(&usual, "User-agent: bot%d\nDisallow: /private/%d/\nAllow: /private/%d/*.html$\n# a comment\n", i%7, i, i)
+		fmt.Fprintf(&usual,
+			"User-agent: bot%d\nDisallow: /private/%d/\nAllow: /private/%d/*.html$\n# a comment\n", i%7, i,
+			i)
 	}
 	files := hostile()
 	files["usual"] = usual.Bytes()
-	for _, name := range []string{"usual", "50 MB", "stars", "escapes", "a million agents", "lines of 16 kB", "noise"} {
+	for _, name := range []string{"usual", "50 MB", "stars", "escapes", "a million agents",
+		"lines of 16 kB", "noise"} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(min(len(files[name]), MaxBody)))
 			b.ReportAllocs()

@@ -48,9 +48,9 @@ type handler struct {
 	specific, global     group
 	inSpecific, inGlobal bool // the agents of the current group
 	ruleSeen             bool // the current group has a rule
-	// For lines about usage, these are rules too and end the list of agents: the draft makes them part of a
-	// group (draft-ietf-aipref-attach-05, section 3). For what may be fetched they are not,
-	// since a parser that does not know them passes them over.
+	// For lines about usage, these are rules too and end the list of agents: the draft makes them part
+	// of a group (draft-ietf-aipref-attach-05, section 3). For what may be fetched they are not, since
+	// a parser that does not know them passes them over.
 	usageSpecific, usageGlobal, usageSeen bool
 	everSpecific                          bool // some group names the agent, even an empty one
 	sitemaps                              []string
@@ -87,7 +87,8 @@ func (h *handler) HandleUserAgent(_ int, value string) {
 func (h *handler) HandleAllow(_ int, value string) {
 	value = normalForm(value)
 	h.add(value, true)
-	if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
+	if slash := strings.LastIndexByte(value, '/'); slash >= 0 &&
+		strings.HasPrefix(value[slash:], "/index.htm") {
 		h.add(value[:slash+1]+"$", true)
 	}
 }
@@ -138,8 +139,8 @@ func (h *handler) add(pattern string, allow bool) {
 	g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
 }
 
-// usage takes a line about the use of pages. A path stands before what is said of it; without one it
-// is said of the whole site (section 3.2 of the draft).
+// usage takes a line about the use of pages. A path stands before what is said of it; without one
+// it is said of the whole site (section 3.2 of the draft).
 func (h *handler) usage(name, value string) {
 	h.usageSeen = true
 	var g *group
@@ -307,7 +308,8 @@ var plain = func() (t [256]bool) {
 }()
 
 func unreserved(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' ||
+		c == '_' || c == '~'
 }
 
 const hexDigits = "0123456789ABCDEF"

@@ -29,7 +29,8 @@ func readJSON(t *testing.T, name string, into any) {
 // escapes of a file and of a URL as they are written, against section 2.2.2 of RFC 9309. The key is
 // the URL and the rule that would have to match, the value what is allowed here.
 var googleDifferences = map[string]bool{
-	"http://foo.bar/foo/bar/ツ Allow: /foo/bar/ツ":           true, // the path is escaped before it is compared
+	// the path is escaped before it is compared
+	"http://foo.bar/foo/bar/ツ Allow: /foo/bar/ツ":           true,
 	"http://foo.bar/foo/bar/ツ Allow: /foo/bar/%E3%83%84":   true,
 	"http://foo.bar/foo/bar/baz Allow: /foo/bar/%62%61%7A": true, // a row of the section's own table
 }
@@ -53,7 +54,8 @@ func TestGoogle(t *testing.T) {
 	for _, c := range suite.Cases {
 		want := c.Expected
 		lines := strings.Split(strings.TrimSpace(string(c.Body)), "\n")
-		if ours, differs := googleDifferences[c.URL+" "+lines[len(lines)-1]]; differs && c.Agent == "FooBot" {
+		if ours, differs := googleDifferences[c.URL+" "+lines[len(lines)-1]]; differs &&
+			c.Agent == "FooBot" {
 			if ours == want {
 				t.Errorf("%s: %q does not differ", c.Test, c.Body)
 			}
@@ -61,7 +63,8 @@ func TestGoogle(t *testing.T) {
 			differences++
 		}
 		if got := Parse(c.Body, c.Agent).Allowed(c.URL); got != want {
-			t.Errorf("%s (%s): agent %q, %.80q: %.80q allowed: %v", c.Test, c.Cls, c.Agent, c.Body, c.URL, got)
+			t.Errorf("%s (%s): agent %q, %.80q: %.80q allowed: %v", c.Test, c.Cls, c.Agent, c.Body, c.URL,
+				got)
 		}
 	}
 	if differences != len(googleDifferences) {
@@ -91,19 +94,24 @@ func TestEscapes(t *testing.T) {
 		{"/a%26b%3D", "/a&b=", false},
 		{"/a%25%37%45", "/a~", false},
 		{"/a%257E", "/a~", false},
-		{"/a^b|{c}", "/a%5Eb%7C%7Bc%7D", true}, // as the URL Standard writes what RFC 3986 has no place for
+		// as the URL Standard writes what RFC 3986 has no place for
+		{"/a^b|{c}", "/a%5Eb%7C%7Bc%7D", true},
 	} {
 		for rule, path := range map[string]string{tt.a: tt.b, tt.b: tt.a} {
-			forbids := !Parse([]byte("User-agent: *\nDisallow: "+rule+"$"), "crawlnode").Allowed("http://example.org" + path)
-			allows := Parse([]byte("User-agent: *\nDisallow: /\nAllow: "+rule+"$"), "crawlnode").Allowed("http://example.org" + path)
+			forbids := !Parse([]byte("User-agent: *\nDisallow: "+rule+"$"), "crawlnode").Allowed(
+				"http://example.org" + path)
+			allows := Parse([]byte("User-agent: *\nDisallow: /\nAllow: "+rule+"$"), "crawlnode").Allowed(
+				"http://example.org" + path)
 			if forbids != tt.same || allows != tt.same {
-				t.Errorf("a rule for %q on %q: Disallow matches: %v, Allow: %v; want %v", rule, path, forbids, allows, tt.same)
+				t.Errorf("a rule for %q on %q: Disallow matches: %v, Allow: %v; want %v", rule, path, forbids,
+					allows, tt.same)
 			}
 		}
 	}
 	// A wildcard character and its escape differ.
 	for _, rule := range []string{"/a%2Ac", "/a%24"} {
-		if r := Parse([]byte("User-agent: *\nDisallow: "+rule), "crawlnode"); !r.Allowed("/abc") || !r.Allowed("/a") {
+		if r := Parse([]byte("User-agent: *\nDisallow: "+rule), "crawlnode"); !r.Allowed("/abc") ||
+			!r.Allowed("/a") {
 			t.Errorf("%q is read as a wildcard", rule)
 		}
 	}
@@ -183,8 +191,10 @@ func TestAllowed(t *testing.T) {
 		{"version", "User-agent: crawlnode/1.0\nDisallow: /", "/x", false},
 		{"another token", "User-agent: crawlnodes\nDisallow: /", "/x", true},
 		{"prefix of a token", "User-agent: crawl\nDisallow: /", "/x", true},
-		{"merged groups", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\nUser-agent: crawlnode\nDisallow: /c", "/c/d", false},
-		{"merged, other's", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\nUser-agent: crawlnode\nDisallow: /c", "/b", true},
+		{"merged groups", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\n" +
+			"User-agent: crawlnode\nDisallow: /c", "/c/d", false},
+		{"merged, other's", "User-agent: crawlnode\nDisallow: /a\n\nUser-agent: x\nDisallow: /b\n\n" +
+			"User-agent: crawlnode\nDisallow: /c", "/b", true},
 		{"file itself", "User-agent: *\nDisallow: /", "http://example.org/robots.txt", true},
 		{"file in a folder", "User-agent: *\nDisallow: /", "/x/robots.txt", false},
 		{"longer wins", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", true},
@@ -260,8 +270,10 @@ func TestCrawlDelay(t *testing.T) {
 
 func TestSitemaps(t *testing.T) {
 	t.Parallel()
-	body := "Sitemap: http://example.org/a%2fé.xml\nUser-agent: x\nSITE-MAP:b.xml\nDisallow: /\nSitemap:\n"
-	if got, want := Parse([]byte(body), "crawlnode").Sitemaps(), []string{"http://example.org/a%2fé.xml", "b.xml"}; !slices.Equal(got, want) {
+	body := "Sitemap: http://example.org/a%2fé.xml\nUser-agent: x\nSITE-MAP:b.xml\nDisallow: /\n" +
+		"Sitemap:\n"
+	if got, want := Parse([]byte(body), "crawlnode").Sitemaps(),
+		[]string{"http://example.org/a%2fé.xml", "b.xml"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	many := Parse([]byte(strings.Repeat("Sitemap: x\n", 2*maxSitemaps)), "crawlnode")
@@ -289,8 +301,10 @@ func TestMaxBody(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, body := range []string{
-		"", "User-agent: *\nDisallow: /a*b$\nAllow: /\xff%e3%zz", "\xef\xbb\xbfUser-agent:crawlnode\rDisallow:/x\r\nCrawl-delay: 1e9",
-		"\xef\xbbx", "user agent *\ndisallow /\n", "Allow: /index.htm", ":", " : ", "a b c", "user-agent: *\nallow: */index.html\ndisallow: $*$*", "Sitemap: \x00",
+		"", "User-agent: *\nDisallow: /a*b$\nAllow: /\xff%e3%zz",
+		"\xef\xbb\xbfUser-agent:crawlnode\rDisallow:/x\r\nCrawl-delay: 1e9",
+		"\xef\xbbx", "user agent *\ndisallow /\n", "Allow: /index.htm", ":", " : ", "a b c",
+		"user-agent: *\nallow: */index.html\ndisallow: $*$*", "Sitemap: \x00",
 	} {
 		f.Add([]byte(body), "http://example.org/a/b?c")
 		f.Add([]byte(body), "/%e3")
@@ -313,7 +327,8 @@ func FuzzParse(f *testing.F) {
 // FuzzMatches compares with the port of Google's matcher, which keeps all
 // positions that a prefix of the pattern can reach.
 func FuzzMatches(f *testing.F) {
-	for _, p := range []string{"", "/", "/a", "*", "*$", "$", "/a*b", "/*a*a*a$", "/a$b", "**a", "/a*$"} {
+	for _, p := range []string{"", "/", "/a", "*", "*$", "$", "/a*b", "/*a*a*a$", "/a$b", "**a",
+		"/a*$"} {
 		for _, path := range []string{"/", "/a", "/aab", "/a$b", "/b/a"} {
 			f.Add(path, p)
 		}
@@ -322,7 +337,8 @@ func FuzzMatches(f *testing.F) {
 		if len(path)*len(pattern) > 1<<20 {
 			return
 		}
-		if got, want := matches(path, pattern, strings.Index), grobotstxt.Matches(path, pattern); got != want {
+		if got, want := matches(path, pattern, strings.Index),
+			grobotstxt.Matches(path, pattern); got != want {
 			t.Fatalf("matches(%q, %q) is %v, want %v", path, pattern, got, want)
 		}
 	})
@@ -345,15 +361,16 @@ func BenchmarkAllowed(b *testing.B) {
 
 // BenchmarkParseLarge parses a file of the largest size, made to be slow.
 func BenchmarkParseLarge(b *testing.B) {
-	body := []byte("User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("*a", 500)+"\n", MaxBody/1012))
+	body := []byte("User-agent: *\n" +
+		strings.Repeat("Disallow: /"+strings.Repeat("*a", 500)+"\n", MaxBody/1012))
 	b.ReportAllocs()
 	for b.Loop() {
 		Parse(body, "crawlnode").Allowed("/" + strings.Repeat("a", 400))
 	}
 }
 
-// TestUsage: the lines about the use of a page are those of its group with the longest path that matches, and they
-// change nothing of what may be fetched.
+// TestUsage: the lines about the use of a page are those of its group with the longest path that
+// matches, and they change nothing of what may be fetched.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	const file = `User-agent: a

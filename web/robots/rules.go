@@ -66,8 +66,13 @@ func Parse(body []byte, agent string) *Rules {
 		}
 		return 1
 	})
-	return &Rules{rules: group.rules, crawlDelay: group.delay, hasDelay: group.hasDelay, sitemaps: h.sitemaps,
-		usage: group.usage}
+	return &Rules{
+		rules:      group.rules,
+		crawlDelay: group.delay,
+		hasDelay:   group.hasDelay,
+		sitemaps:   h.sitemaps,
+		usage:      group.usage,
+	}
 }
 
 // Allowed reports whether the agent may fetch url, an absolute URL or a path
@@ -114,8 +119,8 @@ func (r *Rules) Blocked(max int) []string {
 	return patterns
 }
 
-// Usage returns the lines about the use of url, in their order: of those of a name, the ones with the
-// longest pattern that matches. Several of that length all count; the vocabulary says how they
+// Usage returns the lines about the use of url, in their order: of those of a name, the ones with
+// the longest pattern that matches. Several of that length all count; the vocabulary says how they
 // are combined (section 3.1 of the draft).
 func (r *Rules) Usage(url string) []Usage {
 	if r == nil || len(r.usage) == 0 {
@@ -158,7 +163,8 @@ func (p Pattern) Matches(path Path) bool { return matches(path.normal, p.normal,
 
 // Size is the approximate memory of r in bytes, without its sitemaps.
 func (r *Rules) Size() int {
-	const fixed, perRule, perUsage, perString = 200, 24, 64, 8 // a string is rounded up, by 8 bytes on average
+	// a string is rounded up, by 8 bytes on average
+	const fixed, perRule, perUsage, perString = 200, 24, 64, 8
 	n := fixed + perRule*cap(r.rules)
 	for i := range r.rules {
 		n += len(r.rules[i].pattern) + perString

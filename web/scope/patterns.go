@@ -43,7 +43,8 @@ func compilePattern(text string) (pattern, error) {
 		return compilePrefix(rest)
 	}
 	if looksLikeKind(kind, rest) {
-		return pattern{}, fmt.Errorf("kind %q is unknown: put glob:, regex:, host: or prefix: before the pattern", kind)
+		return pattern{}, fmt.Errorf(
+			"kind %q is unknown: put glob:, regex:, host: or prefix: before the pattern", kind)
 	}
 	return compileGlob(text)
 }
@@ -56,7 +57,8 @@ func looksLikeKind(word, rest string) bool {
 			return false
 		}
 	}
-	return word != "" && rest != "" && !strings.HasPrefix(rest, "//") && (rest[0] < '0' || rest[0] > '9') && rest[0] != '*'
+	return word != "" && rest != "" && !strings.HasPrefix(rest, "//") &&
+		(rest[0] < '0' || rest[0] > '9') && rest[0] != '*'
 }
 
 var errEmpty = errors.New("the pattern is empty")
@@ -80,11 +82,14 @@ func compileGlob(glob string) (pattern, error) {
 	}
 	// What stands where a host may stand can be part of a path as well: "*.Old/*".
 	hosts := strings.Split(named, "*")
-	return pattern{host: host, match: func(u urlnorm.URL) bool { return matches(pieces, u) || matches(hosts, u) }}, nil
+	return pattern{
+		host:  host,
+		match: func(u urlnorm.URL) bool { return matches(pieces, u) || matches(hosts, u) },
+	}, nil
 }
 
-// hostOfGlob is the host that a glob begins with, behind a scheme or without one, in canonical form;
-// "": it begins with another thing, or only with a part of a host.
+// hostOfGlob is the host that a glob begins with, behind a scheme or without one, in canonical
+// form; "": it begins with another thing, or only with a part of a host.
 func hostOfGlob(glob string) string {
 	rest := afterScheme(glob)
 	end := strings.IndexAny(rest, "/*")
@@ -98,9 +103,9 @@ func hostOfGlob(glob string) string {
 	return u.Host()
 }
 
-// escaped is a part of a glob as paths and queries of canonical URLs have it: escapes in upper case,
-// and in place of each byte that a URL cannot have (URL Standard, the percent-encode sets of path
-// and query) its escape.
+// escaped is a part of a glob as paths and queries of canonical URLs have it: escapes in upper
+// case, and in place of each byte that a URL cannot have (URL Standard, the percent-encode sets of
+// path and query) its escape.
 func escaped(glob string) string {
 	var b strings.Builder
 	for i := 0; i < len(glob); i++ {
@@ -121,9 +126,9 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
 }
 
-// withHost is a glob with the name at its beginning, behind a scheme and "*.", as hosts of canonical
-// URLs have it: in lower case, in Punycode, without the port that is the scheme's. Without such a
-// name it is the escaped glob.
+// withHost is a glob with the name at its beginning, behind a scheme and "*.", as hosts of
+// canonical URLs have it: in lower case, in Punycode, without the port that is the scheme's.
+// Without such a name it is the escaped glob.
 func withHost(glob string) string {
 	rest := afterScheme(glob)
 	scheme := strings.ToLower(glob[:len(glob)-len(rest)])
@@ -185,17 +190,21 @@ func compileHost(text string) (pattern, error) {
 	}
 	name, below := strings.CutPrefix(text, "*.")
 	if strings.Contains(name, "*") {
-		return pattern{}, errors.New("a '*' may only stand for all hosts below a name, as in host:*.example.org")
+		return pattern{}, errors.New(
+			"a '*' may only stand for all hosts below a name, as in host:*.example.org")
 	}
 	// The canonical form of the name, as in URLs. Only an IPv6 address has colons; it is written in
 	// brackets.
 	u, err := urlnorm.Parse("http://" + name + "/")
-	if err != nil || strings.ContainsAny(name, "/\\?#@") || strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
+	if err != nil || strings.ContainsAny(name, "/\\?#@") ||
+		strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
 		return pattern{}, errors.New("not a host name: write it without scheme, port and path")
 	}
 	host := u.Host()
 	if below {
-		return pattern{match: func(u urlnorm.URL) bool { return strings.HasSuffix(u.Host(), "."+host) }}, nil
+		return pattern{
+			match: func(u urlnorm.URL) bool { return strings.HasSuffix(u.Host(), "."+host) },
+		}, nil
 	}
 	return pattern{host: host, match: func(u urlnorm.URL) bool { return u.Host() == host }}, nil
 }
@@ -211,7 +220,9 @@ func compilePrefix(text string) (pattern, error) {
 			return pattern{}, err
 		}
 		start := u.PathQuery()
-		return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.PathQuery(), start) }}, nil
+		return pattern{
+			match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.PathQuery(), start) },
+		}, nil
 	}
 	if err := namesHost(text); err != nil {
 		return pattern{}, err
@@ -222,18 +233,24 @@ func compilePrefix(text string) (pattern, error) {
 			return pattern{}, err
 		}
 		start := u.String()
-		return pattern{host: u.Host(), match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.String(), start) }}, nil
+		return pattern{
+			host:  u.Host(),
+			match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.String(), start) },
+		}, nil
 	}
 	u, err := urlnorm.Parse("http://" + text)
 	if err != nil {
 		return pattern{}, err
 	}
 	start := withoutScheme(u)
-	return pattern{host: u.Host(), match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) }}, nil
+	return pattern{
+		host:  u.Host(),
+		match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) },
+	}, nil
 }
 
-// namesHost checks that a prefix begins with a whole host name, so that it can match a URL: parsers of
-// URLs take "http:" for a host of that name, and "*.example.org" too.
+// namesHost checks that a prefix begins with a whole host name, so that it can match a URL: parsers
+// of URLs take "http:" for a host of that name, and "*.example.org" too.
 func namesHost(text string) error {
 	host := afterScheme(text)
 	if end := strings.IndexAny(host, "/?#\\"); end >= 0 {
@@ -242,11 +259,16 @@ func namesHost(text string) error {
 	name, port, hasPort := strings.Cut(host, ":")
 	switch {
 	case strings.Contains(host, "*"):
-		return errors.New("a '*' has no meaning in a prefix: use host:*.example.org for all hosts below a name, or glob: patterns")
+		return errors.New("a '*' has no meaning in a prefix: use host:*.example.org for all hosts " +
+			"below a name, or glob: patterns")
 	case host == "", strings.HasPrefix(host, "."):
-		return errors.New("there is no host: write prefix:example.org/path, or prefix:/path for all hosts")
-	case hasPort && port == "", !hasPort && (strings.EqualFold(name, "http") || strings.EqualFold(name, "https")):
-		return fmt.Errorf("%q is no host: write prefix:https://example.org/, or regex:^https: for all URLs of a scheme", host)
+		return errors.New(
+			"there is no host: write prefix:example.org/path, or prefix:/path for all hosts")
+	case hasPort && port == "", !hasPort &&
+		(strings.EqualFold(name, "http") || strings.EqualFold(name, "https")):
+		return fmt.Errorf(
+			"%q is no host: write prefix:https://example.org/, or regex:^https: for all URLs of a scheme",
+			host)
 	}
 	return nil
 }

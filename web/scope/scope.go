@@ -53,14 +53,20 @@ type Rules struct {
 
 // Compile checks o. The error lists everything that is wrong with it.
 func Compile(o Options) (*Rules, error) {
-	r := &Rules{site: o.Site, mode: o.Mode, maxDepth: o.MaxDepth, tooDeep: fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth)}
+	r := &Rules{
+		site:     o.Site,
+		mode:     o.Mode,
+		maxDepth: o.MaxDepth,
+		tooDeep:  fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth),
+	}
 	var errs []error
 	switch o.Mode {
 	case "":
 		r.mode = Host
 	case Page, Prefix, Host, Domain, Any:
 	default:
-		errs = append(errs, fmt.Errorf("scope %q is unknown: use page, prefix, host, domain or any", o.Mode))
+		errs = append(errs,
+			fmt.Errorf("scope %q is unknown: use page, prefix, host, domain or any", o.Mode))
 	}
 	if o.MaxDepth < 0 {
 		errs = append(errs, fmt.Errorf("depth limit %d is negative: use 0 for none", o.MaxDepth))
@@ -86,8 +92,9 @@ func Compile(o Options) (*Rules, error) {
 }
 
 // ForSite makes the rules of a site out of those of its crawl. MaxDepth of o stands in place of the
-// crawl's, Include too unless it is nil, and Exclude beside: the patterns of the crawl are shared, not
-// compiled again. The error lists everything that is wrong with o. Mode and Site of o do not count.
+// crawl's, Include too unless it is nil, and Exclude beside: the patterns of the crawl are shared,
+// not compiled again. The error lists everything that is wrong with o. Mode and Site of o do not
+// count.
 func (r *Rules) ForSite(o Options) (*Rules, error) {
 	o.Mode, o.Site = r.mode, nil
 	own, err := Compile(o)
@@ -143,7 +150,10 @@ func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 		return Verdict{Reason: TooDeep, Rule: r.tooDeep}
 	}
 	if segment, repeats := repeatedSegment(u.Path() + u.Route()); repeats {
-		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
+		return Verdict{
+			Reason: Trap,
+			Rule:   "the path has the segment \"" + segment + "\" four times or more",
+		}
 	}
 	if why := suspicion(u, depth); why != "" {
 		return Verdict{Admit: true, Suspicious: true, Rule: why}
@@ -151,15 +161,18 @@ func (r *Rules) Decide(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	return Verdict{Admit: true, Rule: rule}
 }
 
-// DecideAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
-// what a style sheet refers to. Modes, include patterns and depth do not apply to it.
+// DecideAsset decides about a part of a page that is in scope: an image, a script, a style sheet,
+// or what a style sheet refers to. Modes, include patterns and depth do not apply to it.
 func (r *Rules) DecideAsset(u urlnorm.URL) Verdict {
 	r = r.of(u)
 	if p := r.excludedBy(u); p != nil {
 		return Verdict{Reason: OutOfScope, Rule: p.rule}
 	}
 	if segment, repeats := repeatedSegment(u.Path() + u.Route()); repeats {
-		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
+		return Verdict{
+			Reason: Trap,
+			Rule:   "the path has the segment \"" + segment + "\" four times or more",
+		}
 	}
 	if why := suspicion(u, 0); why != "" {
 		return Verdict{Admit: true, Suspicious: true, Rule: why}

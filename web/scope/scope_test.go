@@ -58,7 +58,8 @@ func TestModes(t *testing.T) {
 		seeds := seedsOf(t, r, seed)
 		for i, raw := range urls {
 			v := r.Decide(mustURL(t, raw), 1, seeds)
-			if v.Admit != (i < want) || v.Rule == "" || !v.Admit && v.Reason != OutOfScope || v.Admit && v.Reason != "" {
+			if v.Admit != (i < want) || v.Rule == "" || !v.Admit && v.Reason != OutOfScope ||
+				v.Admit && v.Reason != "" {
 				t.Errorf("%s: %s: %+v", mode, raw, v)
 			}
 		}
@@ -108,7 +109,8 @@ func TestAlias(t *testing.T) {
 func TestModeChange(t *testing.T) {
 	t.Parallel()
 	modes := []string{Page, Prefix, Host, Domain}
-	urls := []string{"http://a.example.org/x/y.html", "http://a.example.org/x/z", "http://a.example.org/", "http://b.example.org/"}
+	urls := []string{"http://a.example.org/x/y.html", "http://a.example.org/x/z",
+		"http://a.example.org/", "http://b.example.org/"}
 	for made, madeIn := range modes {
 		for judged, judgedIn := range modes {
 			seeds := seedsOf(t, mustCompile(t, Options{Mode: madeIn}), urls[0])
@@ -126,7 +128,14 @@ func TestModeChange(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	s := NewSeeds([]string{"host:a", "host:b", "host:a", "from the future:x"})
-	for entry, want := range map[string]bool{"host:a": true, "host:b": true, "from the future:x": true, "host:c": false, "page:a": false, "": false} {
+	for entry, want := range map[string]bool{
+		"host:a":            true,
+		"host:b":            true,
+		"from the future:x": true,
+		"host:c":            false,
+		"page:a":            false,
+		"":                  false,
+	} {
 		if got := s.Has(entry); got != want {
 			t.Errorf("has %q: %v", entry, got)
 		}
@@ -143,13 +152,15 @@ func TestSeeds(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string][]Key{
-		"host:www.a.test":          {{HostEntry, "www.a.test"}, {SeedDomain, "a.test"}},
-		"prefix:www.a.test/x/":     {{PrefixEntry, "www.a.test/x/"}, {NarrowHost, "www.a.test"}, {SeedDomain, "a.test"}},
-		"page:http://www.a.test/x": {{PageEntry, "http://www.a.test/x"}, {PageFolder, "www.a.test/"}, {NarrowHost, "www.a.test"}, {SeedDomain, "a.test"}},
-		"from the future:x":        {{OtherEntry, "from the future:x"}},
-		"page:x":                   {{PageEntry, "x"}},
-		"prefix:/":                 {{PrefixEntry, "/"}},
-		"host:":                    {{HostEntry, ""}},
+		"host:www.a.test": {{HostEntry, "www.a.test"}, {SeedDomain, "a.test"}},
+		"prefix:www.a.test/x/": {{PrefixEntry, "www.a.test/x/"}, {NarrowHost, "www.a.test"},
+			{SeedDomain, "a.test"}},
+		"page:http://www.a.test/x": {{PageEntry, "http://www.a.test/x"}, {PageFolder, "www.a.test/"},
+			{NarrowHost, "www.a.test"}, {SeedDomain, "a.test"}},
+		"from the future:x": {{OtherEntry, "from the future:x"}},
+		"page:x":            {{PageEntry, "x"}},
+		"prefix:/":          {{PrefixEntry, "/"}},
+		"host:":             {{HostEntry, ""}},
 	} {
 		if got := AppendKeys(nil, entry); !slices.Equal(got, want) || KeyOf(entry) != got[0] {
 			t.Errorf("%s: %v, want %v", entry, got, want)
@@ -213,7 +224,8 @@ func TestPatterns(t *testing.T) {
 
 func TestIncludeExclude(t *testing.T) {
 	t.Parallel()
-	r := mustCompile(t, Options{Include: []string{"/docs/*", "host:other.example"}, Exclude: []string{"*.zip"}})
+	r := mustCompile(t,
+		Options{Include: []string{"/docs/*", "host:other.example"}, Exclude: []string{"*.zip"}})
 	seeds := seedsOf(t, r, "http://example.org/start")
 	for _, tt := range []struct {
 		url   string
@@ -240,15 +252,20 @@ func TestCompileReportsAll(t *testing.T) {
 	_, err := Compile(Options{
 		Mode: "site", MaxDepth: -1,
 		Include: []string{"regex:(", "*.html", "host:a*b"},
-		Exclude: []string{"", "regexp:x", "prefix:http://[", "host:example.org:80", "host:me@example.org", "host:http://x", "host:example.org/x", "regex:", "host:", "prefix:", "prefix:ftp://x/"},
+		Exclude: []string{"", "regexp:x", "prefix:http://[", "host:example.org:80", "host:me@example.org",
+			"host:http://x", "host:example.org/x", "regex:", "host:", "prefix:", "prefix:ftp://x/"},
 	})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, part := range []string{
-		`scope "site"`, `limit -1`, `include pattern "regex:("`, `include pattern "host:a*b"`, `exclude pattern ""`, `exclude pattern "regexp:x"`,
-		`exclude pattern "prefix:http://["`, `exclude pattern "host:example.org:80"`, `exclude pattern "host:me@example.org"`, `exclude pattern "host:http://x"`, `exclude pattern "host:example.org/x"`,
-		`exclude pattern "regex:"`, `exclude pattern "host:"`, `exclude pattern "prefix:"`, `exclude pattern "prefix:ftp://x/"`,
+		`scope "site"`, `limit -1`, `include pattern "regex:("`, `include pattern "host:a*b"`,
+		`exclude pattern ""`, `exclude pattern "regexp:x"`,
+		`exclude pattern "prefix:http://["`, `exclude pattern "host:example.org:80"`,
+		`exclude pattern "host:me@example.org"`, `exclude pattern "host:http://x"`,
+		`exclude pattern "host:example.org/x"`,
+		`exclude pattern "regex:"`, `exclude pattern "host:"`, `exclude pattern "prefix:"`,
+		`exclude pattern "prefix:ftp://x/"`,
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error does not name %s:\n%v", part, err)
@@ -262,10 +279,12 @@ func TestCompileReportsAll(t *testing.T) {
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	u := mustURL(t, "http://example.org/")
-	limited, free := mustCompile(t, Options{Mode: Any, MaxDepth: 3}), mustCompile(t, Options{Mode: Any})
+	limited, free := mustCompile(t, Options{Mode: Any, MaxDepth: 3}), mustCompile(t,
+		Options{Mode: Any})
 	for depth := range 10 {
 		v := limited.Decide(u, depth, nil)
-		if v.Admit != (depth <= 3) || !v.Admit && (v.Reason != TooDeep || !strings.Contains(v.Rule, "3")) {
+		if v.Admit != (depth <= 3) ||
+			!v.Admit && (v.Reason != TooDeep || !strings.Contains(v.Rule, "3")) {
 			t.Errorf("limit 3, depth %d: %+v", depth, v)
 		}
 		if !free.Decide(u, depth, nil).Admit {
@@ -350,7 +369,8 @@ func TestSuspicious(t *testing.T) {
 }
 
 func FuzzJudge(f *testing.F) {
-	for _, pattern := range []string{"*", "glob:/a*b", "regex:a+", "host:*.example.org", "prefix:/x", "prefix:example.org/%c3", "x:y", "a:8/*", ""} {
+	for _, pattern := range []string{"*", "glob:/a*b", "regex:a+", "host:*.example.org", "prefix:/x",
+		"prefix:example.org/%c3", "x:y", "a:8/*", ""} {
 		f.Add(pattern, "http://www.example.org/a/a/b;jsessionid=1?x=2099-01&y", "host:example.org", 3)
 	}
 	f.Fuzz(func(t *testing.T, pattern, raw, entry string, depth int) {
@@ -396,20 +416,29 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// TestUselessPrefixes has prefixes that match no URL, or not what they say, beside their like that do.
+// TestUselessPrefixes has prefixes that match no URL, or not what they say, beside their like that
+// do.
 func TestUselessPrefixes(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
-		"prefix:http:": false, "prefix:https:": false, "prefix:HTTP:": false, "prefix:http": false, "prefix:https": false,
-		"prefix:http:/": false, "prefix:http:/example.org": false, "prefix:http://": false, "prefix:https:///x": false,
-		"prefix:mailto:": false, "prefix:example.org:": false, "prefix:example.org:/x": false, "prefix:http://example.org:/x": false,
-		"prefix:*.example.org": false, "prefix:http://*.example.org/": false, "prefix:.example.org": false, "prefix:https:example.org": false,
+		"prefix:http:": false, "prefix:https:": false, "prefix:HTTP:": false, "prefix:http": false,
+		"prefix:https":  false,
+		"prefix:http:/": false, "prefix:http:/example.org": false, "prefix:http://": false,
+		"prefix:https:///x": false,
+		"prefix:mailto:":    false, "prefix:example.org:": false, "prefix:example.org:/x": false,
+		"prefix:http://example.org:/x": false,
+		"prefix:*.example.org":         false, "prefix:http://*.example.org/": false,
+		"prefix:.example.org": false, "prefix:https:example.org": false,
 		"prefix:?x": false, "prefix:http:?": false, "prefix::80/": false,
-		"host:http:": false, "host:http://example.org": false, "host:example.org/": false, "host:*": false, "host:a b": false,
+		"host:http:": false, "host:http://example.org": false, "host:example.org/": false,
+		"host:*": false, "host:a b": false,
 		"glob:": false, "regex:(": false,
-		"prefix:http.example.org": true, "prefix:https://example.org": true, "prefix:http:8080/x": true, "prefix:example.org:8080/": true,
-		"prefix:localhost": true, "prefix:[::1]/": true, "prefix:http://[::1]:80/x": true, "prefix:/": true, "prefix:/x*y": true, "prefix:example.org/a*b": true,
-		"prefix:example.org/http://x": true, "prefix:example.org/x:": true, "regex:^http:": true, "host:http": true,
+		"prefix:http.example.org": true, "prefix:https://example.org": true, "prefix:http:8080/x": true,
+		"prefix:example.org:8080/": true,
+		"prefix:localhost":         true, "prefix:[::1]/": true, "prefix:http://[::1]:80/x": true,
+		"prefix:/": true, "prefix:/x*y": true, "prefix:example.org/a*b": true,
+		"prefix:example.org/http://x": true, "prefix:example.org/x:": true, "regex:^http:": true,
+		"host:http": true,
 	} {
 		if _, err := ParsePattern(text); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
@@ -502,7 +531,8 @@ func TestHostOfPattern(t *testing.T) {
 }
 
 func TestSiteRules(t *testing.T) {
-	site := mustCompile(t, Options{Include: []string{"/docs/*"}, Exclude: []string{"*.zip"}, MaxDepth: 2})
+	site := mustCompile(t,
+		Options{Include: []string{"/docs/*"}, Exclude: []string{"*.zip"}, MaxDepth: 2})
 	r := mustCompile(t, Options{Mode: Any, Exclude: []string{"*.pdf"}, MaxDepth: 1,
 		Site: func(u urlnorm.URL) *Rules {
 			if u.Host() == "a.example" {

@@ -150,7 +150,8 @@ func (s *Seeds) covers(mode string, u urlnorm.URL) bool {
 	case Prefix:
 		return s.index.Has(Key{HostEntry, host}) || s.folders(u, true)
 	}
-	return s.index.Has(Key{PageEntry, u.String()}) || s.index.Has(Key{HostEntry, host}) || s.folders(u, false)
+	return s.index.Has(Key{PageEntry, u.String()}) || s.index.Has(Key{HostEntry, host}) ||
+		s.folders(u, false)
 }
 
 // folders reports whether a folder above u is open, by a prefix or, with pages, by a page in it.
@@ -164,7 +165,8 @@ func (s *Seeds) folders(u urlnorm.URL, pages bool) bool {
 		if inside[at] != '/' {
 			continue
 		}
-		if s.index.Has(Key{PrefixEntry, inside[:at+1]}) || pages && s.index.Has(Key{PageFolder, inside[:at+1]}) {
+		if s.index.Has(Key{PrefixEntry, inside[:at+1]}) ||
+			pages && s.index.Has(Key{PageFolder, inside[:at+1]}) {
 			return true
 		}
 	}
@@ -178,7 +180,8 @@ func domainOf(host string) string {
 	if strings.HasPrefix(host, "[") {
 		return host
 	}
-	if last := host[strings.LastIndexByte(host, '.')+1:]; last != "" && last[0] >= '0' && last[0] <= '9' {
+	if last := host[strings.LastIndexByte(host, '.')+1:]; last != "" && last[0] >= '0' &&
+		last[0] <= '9' {
 		if _, err := netip.ParseAddr(host); err == nil {
 			return host
 		}

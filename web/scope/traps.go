@@ -107,7 +107,8 @@ func isSessionName(parameter string) bool {
 		return false
 	}
 	switch name = strings.ToLower(name); name {
-	case "jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "cfid", "cftoken", "osclid", "zenid":
+	case "jsessionid", "phpsessid", "sessionid", "session_id", "sessid", "cfid", "cftoken", "osclid",
+		"zenid":
 		return true
 	case "sid", "s":
 		return len(value) >= 16 // else it may be any number

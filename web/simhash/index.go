@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxChain bounds the entries that one lookup reads in one block. Pages made to have the same block
-	// could otherwise make each lookup walk the whole index.
+	// maxChain bounds the entries that one lookup reads in one block. Pages made to have the same
+	// block could otherwise make each lookup walk the whole index.
 	maxChain = 256
 	// denseFrom is the number of entries of a block from which they are kept side by side as well.
 	denseFrom = 16
@@ -22,8 +22,8 @@ type Index[T any] struct {
 	before [blocks][]uint64
 	newest [blocks][]uint64 // by block; 0: none
 	last   uint64
-	// dense has the blocks whose chain was found to be long. Each step of a chain waits for two places of
-	// memory; side by side, 256 fingerprints take less time than eight steps.
+	// dense has the blocks whose chain was found to be long. Each step of a chain waits for two places
+	// of memory; side by side, 256 fingerprints take less time than eight steps.
 	dense [blocks]map[uint16]*row
 }
 
@@ -35,13 +35,14 @@ const (
 // row is the newest maxChain entries of one block, oldest first.
 type row struct{ prints, numbers []uint64 }
 
-// NewIndex makes an index for capacity fingerprints. Each takes 40 bytes plus the value, and up to 128 more where many
-// share their blocks; the index itself takes 2 MiB.
+// NewIndex makes an index for capacity fingerprints. Each takes 40 bytes plus the value, and up to
+// 128 more where many share their blocks; the index itself takes 2 MiB.
 func NewIndex[T any](capacity int) *Index[T] {
 	capacity = max(capacity, 1)
 	x := &Index[T]{prints: make([]uint64, capacity), values: make([]T, capacity)}
 	for i := range blocks {
-		x.before[i], x.newest[i], x.dense[i] = make([]uint64, capacity), make([]uint64, blockSpace), make(map[uint16]*row)
+		x.before[i], x.newest[i], x.dense[i] = make([]uint64, capacity), make([]uint64, blockSpace),
+			make(map[uint16]*row)
 	}
 	return x
 }
@@ -105,7 +106,8 @@ type nearest struct {
 
 // take takes an entry if it is nearer, or as near and newer.
 func (n *nearest) take(distance int, number uint64) {
-	if distance < n.distance || distance == n.distance && distance <= MaxDistance && number > n.number {
+	if distance < n.distance ||
+		distance == n.distance && distance <= MaxDistance && number > n.number {
 		n.distance, n.number = distance, number
 	}
 }
@@ -146,7 +148,8 @@ func (r *row) near(print uint64, best *nearest) {
 	}
 }
 
-// walk compares the chain of a block with print, the newest first, and returns how many entries it has read.
+// walk compares the chain of a block with print, the newest first, and returns how many entries it
+// has read.
 func (x *Index[T]) walk(i int, print uint64, best *nearest) (length int) {
 	n, oldest := x.newest[i][block(print, i)], x.oldest()
 	for ; n > oldest && length < maxChain; length++ {

@@ -6,8 +6,8 @@ import (
 )
 
 // MaskNumbers appends text to dst with every run of digits as one 0. Dates, times, counters and
-// prices are the boilerplate that changes with every request; a text's other words decide whether it has
-// changed. A run may have separators of numbers within: 1,234.5 and 12:30:59 are one.
+// prices are the boilerplate that changes with every request; a text's other words decide whether
+// it has changed. A run may have separators of numbers within: 1,234.5 and 12:30:59 are one.
 func MaskNumbers(dst, text []byte) []byte {
 	for len(text) > 0 {
 		n := plain(text)
@@ -21,7 +21,8 @@ func MaskNumbers(dst, text []byte) []byte {
 	return dst
 }
 
-// plain is the length of what text begins with up to its first digit. It looks at eight bytes at a time.
+// plain is the length of what text begins with up to its first digit. It looks at eight bytes at a
+// time.
 func plain(text []byte) int {
 	i := 0
 	for ; i+8 <= len(text); i += 8 {
@@ -40,7 +41,8 @@ func plain(text []byte) int {
 // number is the length of the run of digits that text begins with.
 func number(text []byte) int {
 	i := 0
-	for i < len(text) && (digit(text[i]) || i+1 < len(text) && separator(text[i]) && digit(text[i+1])) {
+	for i < len(text) &&
+		(digit(text[i]) || i+1 < len(text) && separator(text[i]) && digit(text[i+1])) {
 		i++
 	}
 	return i

@@ -26,7 +26,8 @@ func TestBoilerplate(t *testing.T) {
 		fmt.Fprintf(&body, "word%c%c costs %d.%02d ", 'a'+i%26, 'a'+i/26, i*7, i)
 	}
 	page := func(clock string, visitors int, more string) uint64 {
-		text := fmt.Sprintf("Printed on %s. You are visitor number %d. %s%s", clock, visitors, body.String(), more)
+		text := fmt.Sprintf("Printed on %s. You are visitor number %d. %s%s", clock, visitors,
+			body.String(), more)
 		p, ok := Fingerprint(MaskNumbers(nil, []byte(text)))
 		if !ok {
 			t.Fatal("the page has no fingerprint")
@@ -37,7 +38,8 @@ func TestBoilerplate(t *testing.T) {
 	if d := Distance(first, page("2026-12-01 17:05:44", 12345678, "")); d != 0 {
 		t.Errorf("date and counter change %d bits", d)
 	}
-	if d := Distance(first, page("2026-11-24 03:20:01", 999, strings.Repeat("a new paragraph about something else entirely ", 6))); d <= MaxDistance {
+	if d := Distance(first, page("2026-11-24 03:20:01", 999,
+		strings.Repeat("a new paragraph about something else entirely ", 6))); d <= MaxDistance {
 		t.Errorf("a new paragraph changes %d bits only", d)
 	}
 }
@@ -53,7 +55,8 @@ func BenchmarkMaskNumbers(b *testing.B) {
 
 // FuzzMaskNumbers compares eight bytes at a time with one.
 func FuzzMaskNumbers(f *testing.F) {
-	for _, s := range []string{"", "no numbers at all here", "1,234.5 at 12:30:59", "a1b22\xb2\xb9\xff0", "12345678 1234567", "......./:;"} {
+	for _, s := range []string{"", "no numbers at all here", "1,234.5 at 12:30:59",
+		"a1b22\xb2\xb9\xff0", "12345678 1234567", "......./:;"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -64,7 +67,8 @@ func FuzzMaskNumbers(f *testing.F) {
 				i++
 				continue
 			}
-			for i < len(text) && (digit(text[i]) || i+1 < len(text) && separator(text[i]) && digit(text[i+1])) {
+			for i < len(text) &&
+				(digit(text[i]) || i+1 < len(text) && separator(text[i]) && digit(text[i+1])) {
 				i++
 			}
 			want = append(want, '0')

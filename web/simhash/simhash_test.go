@@ -70,7 +70,8 @@ func TestNearAndFar(t *testing.T) {
 			sum += Distance(printOf(t, a), printOf(t, b))
 		}
 		if mean := float64(sum) / runs; mean > c.distance {
-			t.Errorf("%.1f %% of the words changed: %.1f bits on average, want %.0f at most", 100*c.changed, mean, c.distance)
+			t.Errorf("%.1f %% of the words changed: %.1f bits on average, want %.0f at most", 100*c.changed,
+				mean, c.distance)
 		}
 	}
 	near := 0
@@ -166,7 +167,8 @@ func model(text []byte) (uint64, bool) {
 	}
 	var count [64]int
 	for i := 2; i < len(words); i++ {
-		hi, lo := bits.Mul64(words[i-2]+bits.RotateLeft64(words[i-1], 21)+bits.RotateLeft64(words[i], 42), 0xc4ceb9fe1a85ec53)
+		hi, lo := bits.Mul64(words[i-2]+bits.RotateLeft64(words[i-1], 21)+bits.RotateLeft64(words[i], 42),
+			0xc4ceb9fe1a85ec53)
 		for b := range count {
 			count[b] += int((hi ^ lo) >> b & 1)
 		}
@@ -243,7 +245,8 @@ func TestIndex(t *testing.T) {
 			best = min(best, Distance(p, old))
 		}
 		value, distance, ok := x.Near(p)
-		if ok != (best <= MaxDistance) || ok && (distance != best || Distance(p, all[value]) != best || value < len(all)-capacity) {
+		if ok != (best <= MaxDistance) ||
+			ok && (distance != best || Distance(p, all[value]) != best || value < len(all)-capacity) {
 			t.Fatalf("entry %d: %t, value %d at %d; the nearest is at %d", i, ok, value, distance, best)
 		}
 		if ok {
@@ -269,8 +272,9 @@ func TestIndexOfTheSame(t *testing.T) {
 	}
 }
 
-// TestIndexOfLikes compares the index with a search of everything it should keep, where many fingerprints share their
-// blocks, so that they are kept side by side: these grow, are cut at maxChain, run dry and come back.
+// TestIndexOfLikes compares the index with a search of everything it should keep, where many
+// fingerprints share their blocks, so that they are kept side by side: these grow, are cut at
+// maxChain, run dry and come back.
 func TestIndexOfLikes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(13, 14))
@@ -308,7 +312,8 @@ func TestIndexOfLikes(t *testing.T) {
 		}
 		value, distance, ok := x.Near(p)
 		if ok != (best <= MaxDistance) || ok && (distance != best || value != newest) {
-			t.Fatalf("entry %d: %t, value %d at %d; the nearest is %d at %d", i, ok, value, distance, newest, best)
+			t.Fatalf("entry %d: %t, value %d at %d; the nearest is %d at %d", i, ok, value, distance, newest,
+				best)
 		}
 		if ok {
 			found++
@@ -336,7 +341,8 @@ func BenchmarkFingerprint(b *testing.B) {
 	r := rand.New(rand.NewPCG(9, 10))
 	var page bytes.Buffer
 	for page.Len() < 15_000 {
-		page.WriteString([]string{"a", "the", "crawler", "visits", "pages", "of", "Hosts,", "politely", "in", "distributed"}[r.IntN(10)])
+		page.WriteString([]string{"a", "the", "crawler", "visits", "pages", "of", "Hosts,", "politely",
+			"in", "distributed"}[r.IntN(10)])
 		page.WriteByte(' ')
 	}
 	b.SetBytes(int64(page.Len()))
@@ -360,7 +366,8 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// BenchmarkIndexOfLikes has fingerprints whose blocks are as those of texts in one language: some are frequent.
+// BenchmarkIndexOfLikes has fingerprints whose blocks are as those of texts in one language: some
+// are frequent.
 func BenchmarkIndexOfLikes(b *testing.B) {
 	r := rand.New(rand.NewPCG(11, 12))
 	z := rand.NewZipf(r, 1.1, 8, 1<<16-1)

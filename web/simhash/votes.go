@@ -34,7 +34,8 @@ func (v *votes) ripple(carry uint64, i int) {
 	}
 }
 
-// addEight counts eight votes in the first three planes and returns what they carry into the fourth.
+// addEight counts eight votes in the first three planes and returns what they carry into the
+// fourth.
 func (v *votes) addEight(h *[8 + shingle - 1]uint64) (eights uint64) {
 	ones, twos, fours := v.plane[0], v.plane[1], v.plane[2]
 	ones, twosA := fullAdder(ones, vote(h[0], h[1], h[2]), vote(h[1], h[2], h[3]))

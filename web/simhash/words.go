@@ -157,7 +157,16 @@ const (
 func first(n uint) uint64 { return firsts[n%16] }
 
 // firsts is read-only.
-var firsts = [16]uint64{1: 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+var firsts = [16]uint64{
+	1: 1<<8 - 1,
+	1<<16 - 1,
+	1<<24 - 1,
+	1<<32 - 1,
+	1<<40 - 1,
+	1<<48 - 1,
+	1<<56 - 1,
+	1<<64 - 1,
+}
 
 // masks returns a bit for each byte of the window that is part of a word, and for each
 // that begins a character which is a word by itself.
@@ -199,7 +208,8 @@ func asciiLetters(x uint64) uint64 {
 func classify(x uint64) (letters, alone uint64) {
 	y, beyond := x&^eachTop, x&eachTop
 	// U+3000 to U+DFFF, which holds kana, CJK and Hangul, and what is beyond U+FFFF.
-	alone = (atLeast(y, 0xe3&0x7f) ^ atLeast(y, 0xee&0x7f)) | (atLeast(y, 0xf0&0x7f) ^ atLeast(y, 0xf5&0x7f))
+	alone = (atLeast(y, 0xe3&0x7f) ^ atLeast(y, 0xee&0x7f)) |
+		(atLeast(y, 0xf0&0x7f) ^ atLeast(y, 0xf5&0x7f))
 	alone &= beyond
 	return asciiLetters(y)&^beyond&eachTop | beyond&^alone, alone
 }

@@ -61,7 +61,8 @@ func (l *limited) Read(b []byte) (int, error) {
 // prologBytes is the part that may hold a byte order mark and an XML declaration.
 const prologBytes = 512
 
-var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
+var declaredEncoding = regexp.MustCompile(
+	`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
 
 // decodeText returns r in UTF-8. The encoding is that of the byte order mark, of
 // the Content-Type, or of the XML declaration; else UTF-8.

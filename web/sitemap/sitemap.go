@@ -17,10 +17,14 @@ const (
 	MaxEntries    = 50_000
 	MaxEntryBytes = MaxBytes // of all entries' URLs together: references to a long host could be more
 
-	maxDepth   = 64              // of XML elements
-	maxUseless = 20_000          // addresses that could not be read, a long one counting for several; each can cost as much as ten good ones
-	maxBadTime = 1_000           // unreadable times, which are as expensive; beyond that no time is parsed
-	maxLoc     = 4 << 10         // bytes of an address as it is written; what urlnorm takes is half as long
+	maxDepth = 64 // of XML elements
+	// addresses that could not be read, a long one counting for several; each can cost as much as ten
+	// good ones
+	maxUseless = 20_000
+	// unreadable times, which are as expensive; beyond that no time is parsed
+	maxBadTime = 1_000
+	// bytes of an address as it is written; what urlnorm takes is half as long
+	maxLoc     = 4 << 10
 	maxTime    = 40              // bytes of a time
 	maxTags    = 80 * MaxEntries // start and end tags: an entry has ten, and may have some pictures
 	maxText    = 8 << 10         // bytes of one element's text
@@ -197,7 +201,8 @@ func (p *parser) absolute(text string) (u urlnorm.URL, ok bool, err error) {
 	if end := strings.IndexAny(text, ":/?#"); end >= 0 {
 		host = text[:end]
 	}
-	if host != "" && (strings.EqualFold(host, p.at.Host()) || len(host) > 4 && strings.EqualFold(host[:4], "www.")) {
+	if host != "" &&
+		(strings.EqualFold(host, p.at.Host()) || len(host) > 4 && strings.EqualFold(host[:4], "www.")) {
 		text = p.at.Scheme() + "://" + text
 	}
 	if len(text) < len("http:") || !strings.EqualFold(text[:len("http")], "http") {

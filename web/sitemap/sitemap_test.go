@@ -94,7 +94,8 @@ func TestCrawlerCommons(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	t.Parallel()
-	body := `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i">
+	body :=
+		`<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i">
 	<url><loc>http://example.org/a</loc><lastmod>2024-05-06T07:08:09+02:00</lastmod><changefreq> Daily </changefreq><priority>0.8</priority>
 	  <image:image><image:loc>http://example.org/i.png</image:loc></image:image></url>
 	<url><priority>1</priority><lastmod>2024-05</lastmod><loc>http://example.org/b</loc></url>
@@ -129,23 +130,51 @@ func TestKinds(t *testing.T) {
 	}{
 		{"index", `<sitemapindex><sitemap><loc>/a.xml</loc></sitemap></sitemapindex>`, true, []string{"http://example.org/a.xml"}},
 		{"upper case", `<URLSET><URL><LOC>http://example.org/a</LOC></URL></URLSET>`, false, []string{"http://example.org/a"}},
-		{"no scheme", `<urlset><url><loc>example.org/a</loc></url><url><loc>www.example.com/b</loc></url><url><loc>c</loc></url></urlset>`, false,
-			[]string{"http://example.org/a", "http://www.example.com/b"}},
+		{
+			"no scheme",
+			`<urlset><url><loc>example.org/a</loc></url><url><loc>www.example.com/b</loc></url><url><loc>c</loc></url></urlset>`,
+			false,
+			[]string{"http://example.org/a", "http://www.example.com/b"},
+		},
 		{"other scheme", `<urlset><url><loc>ftp://example.org/a</loc></url></urlset>`, false, nil},
-		{"Latin-1", "<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>http://example.org/\xe9</loc></url></urlset>", false, []string{"http://example.org/%C3%A9"}},
+		{
+			"Latin-1",
+			"<?xml version='1.0' " +
+				"encoding='ISO-8859-1'?><urlset><url><loc>http://example.org/\xe9</loc></url></urlset>",
+			false,
+			[]string{"http://example.org/%C3%A9"},
+		},
 		{"not UTF-8", "<urlset><url><loc>http://example.org/a</loc><x>\xe9\x00\x01</x></url></urlset>", false, []string{"http://example.org/a"}},
-		{"UTF-16", "\xff\xfe<\x00u\x00r\x00l\x00s\x00e\x00t\x00>\x00<\x00u\x00r\x00l\x00>\x00h\x00t\x00t\x00p\x00:\x00/\x00/\x00h\x00<\x00/\x00u\x00r\x00l\x00>\x00<\x00/\x00u\x00r\x00l\x00s\x00e\x00t\x00>\x00", false, []string{"http://h/"}},
+		{
+			"UTF-16",
+			"\xff\xfe<\x00u\x00r\x00l\x00s\x00e\x00t\x00>\x00<\x00u\x00r\x00l\x00>\x00h\x00t\x00t\x00p\x00:\x00/\x00/\x00h\x00<\x00/\x00u\x00r\x00l\x00>\x00<\x00/\x00u\x00r\x00l\x00s\x00e\x00t\x00>\x00",
+			false,
+			[]string{"http://h/"},
+		},
 		{"BOM and space", "\uFEFF \n<urlset><url><loc>http://example.org/a</loc></url></urlset>", false, []string{"http://example.org/a"}},
-		{"text", "\uFEFFhttp://example.org/a\r\n\r\n# comment\r\nhttps://example.org/b#c", false, []string{"http://example.org/a", "https://example.org/b"}},
+		{"text", "\uFEFFhttp://example.org/a\r\n\r\n# comment\r\nhttps://example.org/b#c", false,
+			[]string{"http://example.org/a", "https://example.org/b"}},
 		{"long line", strings.Repeat("x", 1<<16) + "\nhttp://example.org/a\n", false, []string{"http://example.org/a"}},
-		{"Atom", `<feed><link href="/self"/><entry><link rel="edit" href="/e"/><link href="/a"/><link rel="alternate" href="/b"/></entry></feed>`, false, []string{"http://example.org/a"}},
-		{"RSS", `<rss><channel><link>/c</link><item><atom:link href="/no"/><link>/a</link><guid>http://example.org/g</guid></item></channel></rss>`, false, []string{"http://example.org/a"}},
+		{
+			"Atom",
+			`<feed><link href="/self"/><entry><link rel="edit" href="/e"/><link href="/a"/><link rel="alternate" href="/b"/></entry></feed>`,
+			false,
+			[]string{"http://example.org/a"},
+		},
+		{
+			"RSS",
+			`<rss><channel><link>/c</link><item><atom:link href="/no"/><link>/a</link><guid>http://example.org/g</guid></item></channel></rss>`,
+			false,
+			[]string{"http://example.org/a"},
+		},
 		{"stray markup", `<urlset>< <url y=z & ><loc>/a</loc></url> <3 & <x y=">"/><url z='<'>` +
 			`<loc>/c?x=1&copy=2&copyx;&#x64;</loc></url></urlset>`, false,
 			[]string{"http://example.org/a", "http://example.org/c?x=1&copy=2&copyx;d"}},
 		{"raw text in HTML", `<rss><item><title/><link>/a</link></item>` +
-			`<item><script> <x/> </script><textarea/><plaintext/><link>/b</link></item></rss>`, false, []string{"http://example.org/a", "http://example.org/b"}},
-		{"control characters", "<urlset><url><loc>\x01http://example.org/a\x00</loc></url></urlset>", false,
+			`<item><script> <x/> </script><textarea/><plaintext/><link>/b</link></item></rss>`, false,
+			[]string{"http://example.org/a", "http://example.org/b"}},
+		{"control characters", "<urlset><url><loc>\x01http://example.org/a\x00</loc></url></urlset>",
+			false,
 			[]string{"http://example.org/a"}},
 		{"empty set", `<urlset/>`, false, nil},
 	} {
@@ -176,8 +205,9 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
-	feed := `<feed><entry><published>2001-01-01</published><link href="/a"/><updated>2017-01-05</updated></entry>` +
-		`<entry><link href="/b"/><updated>2017-01-05</updated><published>2001-01-01</published></entry></feed>`
+	feed :=
+		`<feed><entry><published>2001-01-01</published><link href="/a"/><updated>2017-01-05</updated></entry>` +
+			`<entry><link href="/b"/><updated>2017-01-05</updated><published>2001-01-01</published></entry></feed>`
 	got, err := Parse([]byte(feed), "", mustURL(t, home))
 	if err != nil || len(got.Entries) != 2 || got.Entries[1].LastMod != day {
 		t.Errorf("Atom times: %v, %v", got, err)
@@ -222,7 +252,8 @@ func TestOtherFeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Parse(body, "application/gzip", mustURL(t, home))
-	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "<products>") || len(got.Entries) != 0 {
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "<products>") ||
+		len(got.Entries) != 0 {
 		t.Errorf("%d entries, %v", len(got.Entries), err)
 	}
 }
@@ -261,11 +292,13 @@ func TestLimits(t *testing.T) {
 		t.Errorf("bomb: %d entries, %v", len(got.Entries), err)
 	}
 
-	text := "<urlset>" + strings.Repeat("x", 192<<10) + "<url><loc>http://example.org/a</loc>" + strings.Repeat(">", 192<<10) + "</url></urlset>"
+	text := "<urlset>" + strings.Repeat("x", 192<<10) + "<url><loc>http://example.org/a</loc>" +
+		strings.Repeat(">", 192<<10) + "</url></urlset>"
 	if got, err = Parse([]byte(text), "", at); err != nil || len(got.Entries) != 1 {
 		t.Errorf("long text: %d entries, %v", len(got.Entries), err)
 	}
-	tag := "<urlset><url><loc>http://example.org/a</loc></url><x y='" + strings.Repeat("z", maxToken) + "'></urlset>"
+	tag := "<urlset><url><loc>http://example.org/a</loc></url><x y='" + strings.Repeat("z", maxToken) +
+		"'></urlset>"
 	if got, err = Parse([]byte(tag), "", at); !errors.Is(err, ErrTooLarge) || len(got.Entries) != 1 {
 		t.Errorf("long tag: %d entries, %v", len(got.Entries), err)
 	}
@@ -275,7 +308,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("packed twice: %d entries, %v", len(got.Entries), err)
 	}
 
-	long := strings.Repeat("http://example.org/"+strings.Repeat("é", 333)+"\n", 30_000) // each is 2 bytes here, 6 in the URL
+	// each is 2 bytes here, 6 in the URL
+	long := strings.Repeat("http://example.org/"+strings.Repeat("é", 333)+"\n", 30_000)
 	got, err = Parse([]byte(long), "", at)
 	if !errors.Is(err, ErrTooLarge) || len(got.Entries)*2017 > MaxEntryBytes {
 		t.Errorf("long URLs: %d entries, %v", len(got.Entries), err)
@@ -284,10 +318,14 @@ func TestLimits(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, body := range []string{
-		"", "<", "<urlset><url><loc>http://example.org/a</loc><lastmod>2020</lastmod></url></urlset>", "<sitemapindex><sitemap>http://h/</sitemap>",
-		"<rss><item><guid>http://h/</guid><link/></item>", "<feed><entry><link href='/x'/></entry>", "<rdf:RDF><item><link>http://h/</link><dc:date>2020</dc:date></item></rdf:RDF>",
-		"http://example.org/\nwww.example.org", "\x1f\x8b\x08", "\xff\xfe<\x00", "<a:urlset><a:url><a:loc>/</a:loc></a:url></a:urlset>",
-		"<urlset></url></loc></urlset></urlset>", "<urlset><url><loc><url>http://h/</url></loc>", "<?xml encoding='utf-16'?><urlset>", "<!DOCTYPE x [<!ENTITY y 'z'>]><urlset>&y;",
+		"", "<", "<urlset><url><loc>http://example.org/a</loc><lastmod>2020</lastmod></url></urlset>",
+		"<sitemapindex><sitemap>http://h/</sitemap>",
+		"<rss><item><guid>http://h/</guid><link/></item>", "<feed><entry><link href='/x'/></entry>",
+		"<rdf:RDF><item><link>http://h/</link><dc:date>2020</dc:date></item></rdf:RDF>",
+		"http://example.org/\nwww.example.org", "\x1f\x8b\x08", "\xff\xfe<\x00",
+		"<a:urlset><a:url><a:loc>/</a:loc></a:url></a:urlset>",
+		"<urlset></url></loc></urlset></urlset>", "<urlset><url><loc><url>http://h/</url></loc>",
+		"<?xml encoding='utf-16'?><urlset>", "<!DOCTYPE x [<!ENTITY y 'z'>]><urlset>&y;",
 	} {
 		f.Add([]byte(body), "text/xml")
 	}
@@ -320,7 +358,9 @@ func BenchmarkParse(b *testing.B) {
 	var body strings.Builder
 	body.WriteString("<urlset>")
 	for i := range 1000 {
-		fmt.Fprintf(&body, "<url><loc>http://example.org/guide/chapter-%d.html</loc><lastmod>2024-05-06</lastmod><priority>0.5</priority></url>\n", i)
+		fmt.Fprintf(&body,
+			"<url><loc>http://example.org/guide/chapter-%d.html</loc><lastmod>2024-05-06</lastmod><priority>0.5</priority></url>\n",
+			i)
 	}
 	body.WriteString("</urlset>")
 	raw, at := []byte(body.String()), mustURL(b, home)

@@ -38,7 +38,12 @@ func kinds(root string) (kind, bool) {
 	case "rss", "rdf":
 		return kind{entry: "item", loc: "link", times: []string{"pubdate", "date"}, feed: true}, true
 	case "feed":
-		return kind{entry: "entry", loc: "link", times: []string{"updated", "published"}, feed: true}, true
+		return kind{
+			entry: "entry",
+			loc:   "link",
+			times: []string{"updated", "published"},
+			feed:  true,
+		}, true
 	}
 	return kind{}, false
 }
@@ -325,7 +330,8 @@ func (s *xmlState) endEntry() error {
 		return nil
 	}
 	for _, text := range []string{trim(string(s.own)), s.guid} {
-		if len(text) < len("http:") || len(text) > maxLoc || !strings.EqualFold(text[:len("http")], "http") {
+		if len(text) < len("http:") || len(text) > maxLoc ||
+			!strings.EqualFold(text[:len("http")], "http") {
 			continue
 		}
 		parsed, failed := urlnorm.Parse(text)
@@ -413,10 +419,13 @@ func changeFreq(text string) string {
 // feeds have them; without a zone, UTC.
 func parseTime(text string) (time.Time, bool) {
 	for _, layout := range [...]string{
-		time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01", "2006",
+		time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700",
+		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01", "2006",
 		"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-		"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
-		"2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST", "2 Jan 06 15:04:05 -0700", "2 Jan 06 15:04:05 MST",
+		"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 06 15:04:05 -0700",
+		"Mon, 2 Jan 06 15:04:05 MST",
+		"2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST", "2 Jan 06 15:04:05 -0700",
+		"2 Jan 06 15:04:05 MST",
 		"Mon, 2 Jan 2006 15:04:05", "Mon, 2 Jan 06 15:04:05", "2 Jan 2006 15:04:05", "2 Jan 06 15:04:05",
 	} {
 		if t, err := time.Parse(layout, text); err == nil {

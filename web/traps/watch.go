@@ -26,8 +26,8 @@ const (
 	// fewPages are the pages of a site that are not looked at: reading the words of each is dear, and
 	// a site of so few pages is crawled soon, whatever it is.
 	fewPages = 48
-	// sampleAfter is how many pages of a shape in a row were novel when only one in sampleEvery is looked
-	// at; a barren one ends that.
+	// sampleAfter is how many pages of a shape in a row were novel when only one in sampleEvery is
+	// looked at; a barren one ends that.
 	sampleAfter, sampleEvery = 64, 8
 	// maxNovel is how many novel pages of a trap show that it is none, when they are also more than
 	// its barren ones since it was found.
@@ -52,7 +52,8 @@ type Trap struct {
 	Since   time.Time
 }
 
-// Detector looks at the pages of all sites. Its methods may be called from any number of goroutines.
+// Detector looks at the pages of all sites. Its methods may be called from any number of
+// goroutines.
 type Detector struct {
 	limit int
 

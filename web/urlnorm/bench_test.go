@@ -35,9 +35,11 @@ func BenchmarkPage(b *testing.B) {
 	var refs []string
 	for i := range 12 {
 		n := string(rune('a' + i))
-		refs = append(refs, "/guide/section-"+n+"/index.html", "../"+n+"/page.html#part", "https://other-"+n+".example.net/articles/2024/11/"+n+".html")
+		refs = append(refs, "/guide/section-"+n+"/index.html", "../"+n+"/page.html#part",
+			"https://other-"+n+".example.net/articles/2024/11/"+n+".html")
 	}
-	refs = append(refs, "/guide/größe.html", "?lang=de&x=a b", "HTTP://Docs.Example.org:80/x/../y", "//cdn.example.com/a%7eb/")
+	refs = append(refs, "/guide/größe.html", "?lang=de&x=a b", "HTTP://Docs.Example.org:80/x/../y",
+		"//cdn.example.com/a%7eb/")
 	b.ReportAllocs()
 	for b.Loop() {
 		var k Packer

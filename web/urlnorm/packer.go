@@ -8,15 +8,17 @@ const (
 	nextPiece  = 2 << 10
 )
 
-// Packer resolves the references of one document. It puts the canonical forms one behind the other into few pieces of memory:
-// one allocation for each link would be every seventh of a page. A URL that is kept for long keeps its piece, so a Packer is for
-// URLs that mostly end together. The zero value is ready; it is for one goroutine.
+// Packer resolves the references of one document. It puts the canonical forms one behind the other
+// into few pieces of memory: one allocation for each link would be every seventh of a page. A URL
+// that is kept for long keeps its piece, so a Packer is for URLs that mostly end together. The zero
+// value is ready; it is for one goroutine.
 type Packer struct{ piece strings.Builder }
 
 // Resolve is [URL.Resolve] of base.
 func (k *Packer) Resolve(base URL, ref string) (URL, error) { return base.resolve(k, ref) }
 
-// join returns the five strings as one. A nil Packer gives it memory of its own, and so does any for a long one.
+// join returns the five strings as one. A nil Packer gives it memory of its own, and so does any
+// for a long one.
 func (k *Packer) join(a, b, c, d, e string) string {
 	n := len(a) + len(b) + len(c) + len(d) + len(e)
 	if k == nil || n > nextPiece/4 {

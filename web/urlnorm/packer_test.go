@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPackerKeepsEarlierURLs checks that URLs stay as they were made while a Packer goes on, whatever their length.
+// TestPackerKeepsEarlierURLs checks that URLs stay as they were made while a Packer goes on,
+// whatever their length.
 func TestPackerKeepsEarlierURLs(t *testing.T) {
 	base, err := Parse("http://example.org/a/b?c")
 	if err != nil {

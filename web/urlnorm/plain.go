@@ -23,7 +23,8 @@ var class = func() (t [256]uint8) {
 			t[bytes[i]] |= as
 		}
 	}
-	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		"0123456789"
 	mark(lower+upper+digits+"-._", inHost|inPath|inQuery)
 	mark("~!$&()*+,;=:@[]/%", inPath|inQuery)
 	mark("?", inQuery)

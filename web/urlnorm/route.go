@@ -2,13 +2,15 @@ package urlnorm
 
 import "strings"
 
-// A route is a fragment that names a page: "#/guide", "#!guide". An application that a browser runs shows another page for
-// each, though a server sees one URL. No parser makes a URL with a route, but ParseRouted and ParseStored.
+// A route is a fragment that names a page: "#/guide", "#!guide". An application that a browser runs
+// shows another page for each, though a server sees one URL. No parser makes a URL with a route,
+// but ParseRouted and ParseStored.
 
 const hexDigits = "0123456789ABCDEF"
 
-// WithRoute returns the page that an application at u shows for a fragment, given without its '#'. It is u without a route when the
-// fragment names no page: it begins with neither '/' nor '!', it is that of the first page ("/", "!", "!/"), or the whole is too long.
+// WithRoute returns the page that an application at u shows for a fragment, given without its '#'.
+// It is u without a route when the fragment names no page: it begins with neither '/' nor '!', it
+// is that of the first page ("/", "!", "!/"), or the whole is too long.
 func (u URL) WithRoute(fragment string) URL {
 	u = u.WithoutRoute()
 	route := canonicalRoute(fragment)
@@ -56,8 +58,8 @@ func storedRoute(form, fragment string) (URL, bool) {
 	return u, u.s == form
 }
 
-// canonicalRoute is a fragment as browsers write it; "": it names no page. Controls, which a browser removes, and what it
-// escapes in a fragment are escaped.
+// canonicalRoute is a fragment as browsers write it; "": it names no page. Controls, which a
+// browser removes, and what it escapes in a fragment are escaped.
 func canonicalRoute(fragment string) string {
 	if fragment == "" || fragment[0] != '/' && fragment[0] != '!' || len(fragment) > MaxLen {
 		return ""

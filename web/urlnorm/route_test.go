@@ -12,14 +12,18 @@ func TestWithRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	for fragment, want := range map[string]string{
-		"/guide": "/guide", "!guide": "!guide", "!/guide?x=1": "!/guide?x=1", "/a%2fb": "/a%2Fb", "/a b\"": "/a%20b%22", "/ü": "/%C3%BC", "/a#b": "/a#b", "/%": "/%",
-		"": "", "/": "", "!": "", "!/": "", "top": "", "?x": "", "/" + strings.Repeat("a", MaxLen): "", "/" + strings.Repeat("ü", MaxLen/4): "",
+		"/guide": "/guide", "!guide": "!guide", "!/guide?x=1": "!/guide?x=1", "/a%2fb": "/a%2Fb",
+		"/a b\"": "/a%20b%22", "/ü": "/%C3%BC", "/a#b": "/a#b", "/%": "/%",
+		"": "", "/": "", "!": "", "!/": "", "top": "", "?x": "", "/" + strings.Repeat("a", MaxLen): "",
+		"/" + strings.Repeat("ü", MaxLen/4): "",
 	} {
 		u := base.WithRoute(fragment)
 		if u.Route() != want {
 			t.Errorf("%.40q: %q, want %q", fragment, u.Route(), want)
 		}
-		if u.WithoutRoute() != base || u.PathQuery() != base.PathQuery() || u.Path() != base.Path() || u.Query() != base.Query() || u.Origin() != base.Origin() || u.Host() != base.Host() || (u == base) != (want == "") {
+		if u.WithoutRoute() != base || u.PathQuery() != base.PathQuery() || u.Path() != base.Path() ||
+			u.Query() != base.Query() || u.Origin() != base.Origin() || u.Host() != base.Host() ||
+			(u == base) != (want == "") {
 			t.Errorf("%.40q: the parts of %v", fragment, u)
 		}
 		if again := u.WithRoute(u.Route()); again != u {
@@ -44,7 +48,9 @@ func TestWithRoute(t *testing.T) {
 	if u := (URL{}).WithRoute("/a"); u != (URL{}) {
 		t.Errorf("%v", u)
 	}
-	for _, form := range []string{"http://example.org/#", "http://example.org/#/", "http://example.org/#top", "http://example.org/#/a b", "http://example.org/#/%2f", "http://EXAMPLE.org/#/a"} {
+	for _, form := range []string{"http://example.org/#", "http://example.org/#/",
+		"http://example.org/#top", "http://example.org/#/a b", "http://example.org/#/%2f",
+		"http://EXAMPLE.org/#/a"} {
 		if u, err := ParseStored(form); err == nil {
 			t.Errorf("%q was stored as %v", form, u)
 		}

@@ -51,9 +51,15 @@ func earlierForm(form string) (URL, bool) {
 			labels[i] = "x"
 		}
 	}
-	mended := part(1) + strings.Join(labels, ".") + part(3) + strings.ReplaceAll(part(4), "^", "%5E") + part(5)
+	mended := part(1) + strings.Join(labels, ".") + part(3) + strings.ReplaceAll(part(4), "^", "%5E") +
+		part(5)
 	if u, err := Parse(mended); err != nil || u.s != mended {
 		return URL{}, false
 	}
-	return URL{s: form, hostStart: uint16(at[4]), hostEnd: uint16(at[5]), pathStart: uint16(at[8])}, true
+	return URL{
+		s:         form,
+		hostStart: uint16(at[4]),
+		hostEnd:   uint16(at[5]),
+		pathStart: uint16(at[8]),
+	}, true
 }

@@ -16,16 +16,20 @@ func TestParseStored(t *testing.T) {
 		"http://xn--0.xn--bcher-kva.example/",
 	} {
 		u, err := ParseStored(form)
-		if err != nil || u.String() != form || u.Scheme()+"://"+u.s[u.hostStart:] != form || u.Origin()+u.PathQuery() != form {
+		if err != nil || u.String() != form || u.Scheme()+"://"+u.s[u.hostStart:] != form ||
+			u.Origin()+u.PathQuery() != form {
 			t.Errorf("%q: %q, host %q, path %q, %v", form, u, u.Host(), u.PathQuery(), err)
 		}
 	}
 	for _, form := range []string{
-		"", "http://example.org", "http://EXAMPLE.org/", "http://example.org/a b", "http://example.org/a/../^",
-		"http://example.org:80/^", "http://u@example.org/^", "http://xn--a/", "http://xn--zn7c.com/", "mailto:a^b", "http://example.org/^#x",
+		"", "http://example.org", "http://EXAMPLE.org/", "http://example.org/a b",
+		"http://example.org/a/../^",
+		"http://example.org:80/^", "http://u@example.org/^", "http://xn--a/", "http://xn--zn7c.com/",
+		"mailto:a^b", "http://example.org/^#x",
 		"http://a.xn--/%zz/%5e^",
 	} {
-		if u, err := ParseStored(form); err == nil || !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrScheme) {
+		if u, err := ParseStored(form); err == nil ||
+			!errors.Is(err, ErrInvalid) && !errors.Is(err, ErrScheme) {
 			t.Errorf("%q: %q, %v", form, u, err)
 		}
 	}

@@ -164,7 +164,8 @@ func TestResolve(t *testing.T) {
 		{"http", "http://example.org:8080/a/b/http"},
 		{"\\d", "http://example.org:8080/d"},
 		{" d e ", "http://example.org:8080/a/b/d%20e"},
-		{"example.html;jsessionid=deadbeef:deadbeed?parameter=this:value", "http://example.org:8080/a/b/example.html;jsessionid=deadbeef:deadbeed?parameter=this:value"},
+		{"example.html;jsessionid=deadbeef:deadbeed?parameter=this:value",
+			"http://example.org:8080/a/b/example.html;jsessionid=deadbeef:deadbeed?parameter=this:value"},
 	} {
 		u, err := mustParse(t, base).Resolve(tt.ref)
 		if err != nil || u.String() != tt.want {
@@ -184,7 +185,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, %v, want %v", ref, u, err, want)
 		}
 	}
-	if u, err := (URL{}).Resolve("http://example.org"); err != nil || u.String() != "http://example.org/" {
+	if u, err := (URL{}).Resolve("http://example.org"); err != nil ||
+		u.String() != "http://example.org/" {
 		t.Errorf("against the zero URL: %q, %v", u, err)
 	}
 }
@@ -204,7 +206,8 @@ func TestParts(t *testing.T) {
 		}
 	}
 	var zero URL
-	if !zero.IsZero() || zero.String()+zero.Host()+zero.Scheme()+zero.Origin()+zero.PathQuery()+zero.Query() != "" {
+	if !zero.IsZero() ||
+		zero.String()+zero.Host()+zero.Scheme()+zero.Origin()+zero.PathQuery()+zero.Query() != "" {
 		t.Error("the zero URL has parts")
 	}
 }
@@ -226,8 +229,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestResolveBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that writes
-// Latin-1.
+// TestResolveBytes: bytes that are no UTF-8 keep their values, as in the Location of a server that
+// writes Latin-1.
 func TestResolveBytes(t *testing.T) {
 	t.Parallel()
 	base := mustParse(t, "http://a.test/x/y")
@@ -253,9 +256,11 @@ func TestResolveBytes(t *testing.T) {
 // TestNoScheme says what a person has left out.
 func TestNoScheme(t *testing.T) {
 	t.Parallel()
-	for _, raw := range []string{"docs.example.org", "docs.example.org/a?b", "//example.org/", "/a", "example", ""} {
+	for _, raw := range []string{"docs.example.org", "docs.example.org/a?b", "//example.org/", "/a",
+		"example", ""} {
 		_, err := Parse(raw)
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "has no scheme: write https:// before it") {
+		if !errors.Is(err, ErrInvalid) ||
+			!strings.Contains(err.Error(), "has no scheme: write https:// before it") {
 			t.Errorf("Parse(%q): %v", raw, err)
 		}
 	}

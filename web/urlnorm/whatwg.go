@@ -32,7 +32,8 @@ func whatwgParse(base, ref string) (URL, error) {
 		base = "" // u is an earlier form (ParseStored), whose host stays as it is
 	}
 	if !decodable(ref) {
-		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode", ErrInvalid, short(ref))
+		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode",
+			ErrInvalid, short(ref))
 	}
 	p, host, err := parseRef(base, ref)
 	switch {
@@ -56,12 +57,14 @@ func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 		return URL{}, fmt.Errorf("%w: %q has no host name", ErrInvalid, short(ref))
 	}
 	if strings.Contains(host, "xn--") && !stable(host) {
-		return URL{}, fmt.Errorf("%w: %q: a label of the host is not a valid name in punycode", ErrInvalid, short(ref))
+		return URL{}, fmt.Errorf("%w: %q: a label of the host is not a valid name in punycode",
+			ErrInvalid, short(ref))
 	}
 	port := p.Port()
 	if port != "" {
 		if n, err := strconv.Atoi(port); err != nil || badPort(n) {
-			return URL{}, fmt.Errorf("%w: %q: port %s is used by another protocol than HTTP", ErrInvalid, short(ref), port)
+			return URL{}, fmt.Errorf("%w: %q: port %s is used by another protocol than HTTP", ErrInvalid,
+				short(ref), port)
 		}
 		port = ":" + port
 	}

@@ -95,7 +95,8 @@ func TestWPT(t *testing.T) {
 		case !c.Failure && why != "":
 			shown[why]++
 			if err == nil {
-				t.Errorf("%q gives %q: the suite accepts it, and it should be refused here because %s", c.Input, got, why)
+				t.Errorf("%q gives %q: the suite accepts it, and it should be refused here because %s", c.Input,
+					got, why)
 			}
 		case c.Failure:
 			if refused++; err == nil {
@@ -105,7 +106,8 @@ func TestWPT(t *testing.T) {
 			t.Errorf("%q against %v: %v, want %q", c.Input, base, err, c.Href)
 		default:
 			if want, err := Parse(c.Href); err != nil || got != want || got.String() != c.canonical() {
-				t.Errorf("%q against %v: %q; the expected href gives %q, %v; its parts %q", c.Input, base, got, want, err, c.canonical())
+				t.Errorf("%q against %v: %q; the expected href gives %q, %v; its parts %q", c.Input, base, got,
+					want, err, c.canonical())
 			}
 		}
 	}

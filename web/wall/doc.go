@@ -18,8 +18,8 @@
 // of the page alone, such as a script of the product, weighs too little where the product also
 // measures ordinary pages. "Little else" means few words, and no field for a password or a text:
 // an article about challenges, a log-in with a captcha and a comment form with one are pages, and
-// so are a plain 403 and a 503 that announces maintenance. A page that asks only for a captcha, of a
-// product that has no row, is a wall of Other.
+// so are a plain 403 and a 503 that announces maintenance. A page that asks only for a captcha, of
+// a product that has no row, is a wall of Other.
 //
 // A Table may have a user's rows behind those of the package (ParseMarks); they are judged alike.
 //

@@ -128,8 +128,9 @@ var table = [...]row{
 			{"window.KPSDK", 3},
 			{"/149e9513-01fa-4fb0-aad4-566afd725d1b/2d206a39-8ed7-437e-a3be-862e0f06eea3/", 3},
 		},
-		source: "https://github.com/TheWebScrapingClub/webscraping-from-0-to-hero (Pages/Antibot/Kasada.md)",
-		date:   "2026-11-29"},
+		source: "https://github.com/TheWebScrapingClub/webscraping-from-0-to-hero " +
+			"(Pages/Antibot/Kasada.md)",
+		date: "2026-11-29"},
 	{product: F5,
 		hints:  []field{{"Server", "BigIP"}, {"Server", "BIG-IP"}, {"X-Wa-Info", ""}},
 		titles: []mark{{"request rejected", 1}},

@@ -17,17 +17,22 @@ var moreWalls = []struct {
 	body   string
 }{
 	{"cloudflare in German", Cloudflare, 403, "Server: cloudflare",
-		page("Nur einen Moment…", `<script>(function(){window._cf_chl_opt = {cType:'managed'};})();</script><noscript>JavaScript und Cookies aktivieren</noscript>`)},
+		page("Nur einen Moment…",
+			`<script>(function(){window._cf_chl_opt = {cType:'managed'};})();</script><noscript>JavaScript und Cookies aktivieren</noscript>`)},
 	{"cloudflare in Japanese", Cloudflare, 503, "Server: cloudflare\nCf-Ray: 1",
-		page("しばらくお待ちください...", `<script>window._cf_chl_opt={cvId:'3'}</script><script src="/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1?ray=1"></script>`)},
+		page("しばらくお待ちください...",
+			`<script>window._cf_chl_opt={cvId:'3'}</script><script src="/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1?ray=1"></script>`)},
 	{"cloudflare challenge with status 200", Cloudflare, 200, "Server: cloudflare",
 		page("Just a moment...", `<script>window._cf_chl_opt={}</script>`)},
 	{"cloudflare orchestrator alone, behind another proxy", Cloudflare, 403, "Server: nginx",
-		page("Un momento…", `<div id="challenge-error-text">Habilita JavaScript</div><script>a.src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=1'</script>`)}, //nolint:misspell // Spanish
+		page("Un momento…",
+			`<div id="challenge-error-text">Habilita JavaScript</div><script>a.src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=1'</script>`)}, //nolint:misspell // Spanish
 	{"cloudflare block in French", Cloudflare, 403, "Server: cloudflare",
-		page("Attention Required! | Cloudflare", `<div id="cf-error-details" class="cf-error-details-wrapper"><h1>Désolé, vous avez été bloqué</h1></div>`)},
+		page("Attention Required! | Cloudflare",
+			`<div id="cf-error-details" class="cf-error-details-wrapper"><h1>Désolé, vous avez été bloqué</h1></div>`)},
 	{"cloudflare block of a firewall rule, 1015", Cloudflare, 429, "Server: cloudflare",
-		page("Access denied | shop.test used Cloudflare to restrict access", `<div id="cf-error-details">Error 1015 You are being rate limited</div>`)},
+		page("Access denied | shop.test used Cloudflare to restrict access",
+			`<div id="cf-error-details">Error 1015 You are being rate limited</div>`)},
 	{"cloudflare as plain text", Cloudflare, 403, "Server: cloudflare\nContent-Type: text/plain",
 		"error code: 1020"},
 	{"cloudflare as plain text, 1010", Cloudflare, 403,
@@ -37,7 +42,10 @@ var moreWalls = []struct {
 	{"akamai without html", Akamai, 403, "Server: AkamaiGHost\nContent-Type: text/plain",
 		`Access Denied. You don't have permission to access "http://shop.test/" on this server. Reference #18.aa.bb https://errors.edgesuite.net/18.aa.bb`},
 	{"akamai in upper-case tags", Akamai, 403, "",
-		"<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n<H1>Access Denied</H1>\nYou don't have permission to access \"http&#58;&#47;&#47;a&#46;test&#47;\" on this server.<P>\nReference&#32;&#35;18&#46;c&#46;1&#46;a\n<P>\nhttps&#58;&#47;&#47;errors&#46;edgesuite&#46;net&#47;18&#46;c\n</P>\n</BODY>\n</HTML>\n"},
+		"<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n<H1>Access Denied</H1>\n" +
+			"You don't have permission to access \"http&#58;&#47;&#47;a&#46;test&#47;\" on this " +
+			"server.<P>\nReference&#32;&#35;18&#46;c&#46;1&#46;a\n<P>\n" +
+			"https&#58;&#47;&#47;errors&#46;edgesuite&#46;net&#47;18&#46;c\n</P>\n</BODY>\n</HTML>\n"},
 	{"akamai interstitial with meta refresh", Akamai, 200, "Content-Type: text/html",
 		`<html><head><meta http-equiv="refresh" content="5; URL='/?bm-verify=AAQAAAAN'" /></head><body><script>var i=1;xhr.open("POST","/_sec/verify?provider=interstitial",false)</script></body></html>`},
 	{"imperva with status 200 and an incident", Imperva, 200, "X-Iinfo: 1-2-3",
@@ -116,7 +124,8 @@ var moreDoors = []struct {
 	body   string
 }{
 	{"nginx 403", 403, "Server: nginx/1.26",
-		"<html>\r\n<head><title>403 Forbidden</title></head>\r\n<body>\r\n<center><h1>403 Forbidden</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>"},
+		"<html>\r\n<head><title>403 Forbidden</title></head>\r\n<body>\r\n" +
+			"<center><h1>403 Forbidden</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>"},
 	{"nginx 429", 429, "Server: nginx", page("429 Too Many Requests",
 		"<center><h1>429 Too Many Requests</h1></center><hr><center>nginx</center>")},
 	{"nginx 503 behind cloudflare", 503, "Server: cloudflare\nCf-Ray: 1",
@@ -125,14 +134,18 @@ var moreDoors = []struct {
 	{"IIS 403", 403, "Server: Microsoft-IIS/10.0", page("403 - Forbidden: Access is denied.",
 		`<div id="header"><h1>Server Error</h1></div><h2>403 - Forbidden: Access is denied.</h2><h3>You do not have permission to view this directory or page using the credentials that you supplied.</h3>`)},
 	{"Apache 403", 403, "Server: Apache/2.4",
-		"<!DOCTYPE HTML PUBLIC \"-//IETF//DTD HTML 2.0//EN\">\n<html><head>\n<title>403 Forbidden</title>\n</head><body>\n<h1>Forbidden</h1>\n<p>You don't have permission to access this resource.</p>\n<hr>\n<address>Apache</address>\n</body></html>"},
+		"<!DOCTYPE HTML PUBLIC \"-//IETF//DTD HTML 2.0//EN\">\n<html><head>\n" +
+			"<title>403 Forbidden</title>\n</head><body>\n<h1>Forbidden</h1>\n" +
+			"<p>You don't have permission to access this resource.</p>\n<hr>\n<address>Apache</address>\n" +
+			"</body></html>"},
 	{"S3 403", 403, "Server: AmazonS3\nContent-Type: application/xml",
 		`<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`},
 	{"cloudfront 404", 404, "Server: CloudFront", page("ERROR: The request could not be satisfied",
 		"Generated by cloudfront (CloudFront)")},
 	{"cloudfront origin error 503", 503, "Server: CloudFront",
 		page("ERROR: The request could not be satisfied",
-			"The Lambda function associated with the CloudFront distribution is invalid. We can't connect to the server for this app or website at this time.")},
+			"The Lambda function associated with the CloudFront distribution is invalid. "+
+				"We can't connect to the server for this app or website at this time.")},
 	{"WordPress maintenance", 503, "Retry-After: 600", page("Maintenance",
 		"Briefly unavailable for scheduled maintenance. Check back in a minute.")},
 	{"German maintenance", 503, "Server: cloudflare", page("Wartungsarbeiten",
@@ -141,7 +154,8 @@ var moreDoors = []struct {
 		words(100)+`<script src="https://www.google.com/recaptcha/api.js"></script>`)},
 	{"soft 404", 200, "", page("Page not found", nav+"<p>The page that you want is not here.")},
 	{"cookie wall", 200, "", page("Cookie-Einstellungen",
-		"<h1>Wir verwenden Cookies</h1><p>Mit Werbung weiterlesen oder Abo abschließen.</p><button>Akzeptieren</button>")},
+		"<h1>Wir verwenden Cookies</h1><p>Mit Werbung weiterlesen oder Abo "+
+			"abschließen.</p><button>Akzeptieren</button>")},
 	{"cookie wall of a newspaper with datadome", 200, "X-Datadome: protected\nServer: DataDome",
 		page("Zustimmung",
 			`<script src="https://js.datadome.co/tags.js"></script><h1>Ihre Privatsphäre</h1><button>OK</button>`)},
@@ -163,7 +177,8 @@ var moreDoors = []struct {
 	{"log-in whose fields have no type", 200, "", page("Security check",
 		`<form><input name="user"><input name="pin"></form><script src="https://js.hcaptcha.com/1/api.js"></script>`)},
 	{"newsletter form with recaptcha", 200, "", page("Newsletter",
-		nav+`<form><input type="email" name="e"></form>`+words(30)+`<script src="https://www.google.com/recaptcha/api.js"></script>`)},
+		nav+`<form><input type="email" name="e"></form>`+words(30)+
+			`<script src="https://www.google.com/recaptcha/api.js"></script>`)},
 	{"contact form with turnstile, unquoted", 200, "", page("Contact",
 		`<form><textarea name=message></textarea></form><script src=https://challenges.cloudflare.com/turnstile/v0/api.js></script>`)},
 	{"page that loads recaptcha v3 on each page", 200, "", page("Welcome",
@@ -173,11 +188,13 @@ var moreDoors = []struct {
 	{"a shop's page about captchas", 200, "", page("Captcha plugin for shops",
 		nav+article+`<script src="https://js.hcaptcha.com/1/api.js"></script>`)},
 	{"an article that quotes a challenge", 200, "", page("What is the page with cf_chl_opt?",
-		nav+article+`<pre>&lt;script&gt;window._cf_chl_opt={cvId:'3'}&lt;/script&gt; /cdn-cgi/styles/challenges.css</pre>`)},
+		nav+article+
+			`<pre>&lt;script&gt;window._cf_chl_opt={cvId:'3'}&lt;/script&gt; /cdn-cgi/styles/challenges.css</pre>`)},
 	{"a short question that quotes a challenge", 200, "", page("How to get past this page? - Forum",
 		nav+`<p>I get <code>window._cf_chl_opt = {}</code> and "Just a moment..."</p>`)},
 	{"a short question that quotes anubis", 200, "", page("Blocked by a bot check",
-		nav+`<p>The page has <code>&lt;script id="anubis_challenge"&gt;</code> and /.within.website/x/cmd/anubis/ in it. What is it?</p>`)},
+		nav+
+			`<p>The page has <code>&lt;script id="anubis_challenge"&gt;</code> and /.within.website/x/cmd/anubis/ in it. What is it?</p>`)},
 	{"a short question that quotes datadome", 200, "", page("captcha-delivery?",
 		nav+`<p>Who runs geo.captcha-delivery.com and why is it in my logs?</p>`)},
 	{"a short question that quotes imperva", 200, "", page("Error",
@@ -185,7 +202,8 @@ var moreDoors = []struct {
 	{"a list of blocked hosts", 200, "Content-Type: text/plain",
 		"geo.captcha-delivery.com\nvalidate.perfdrive.com\n"},
 	{"a list of blocked hosts as a page", 200, "", page("hosts",
-		"<pre>0.0.0.0 geo.captcha-delivery.com\n0.0.0.0 validate.perfdrive.com\n0.0.0.0 check.ddos-guard.net/check.js</pre>")},
+		"<pre>0.0.0.0 geo.captcha-delivery.com\n0.0.0.0 validate.perfdrive.com\n"+
+			"0.0.0.0 check.ddos-guard.net/check.js</pre>")},
 	{"an API's refusal in JSON", 403, "Content-Type: application/json",
 		`{"error":"forbidden","message":"You are not allowed to do this"}`},
 	{"an API's refusal behind cloudflare", 403,
@@ -201,7 +219,8 @@ var moreDoors = []struct {
 		"<p>Your browser is too old for this application.")},
 	{"a Vercel 403", 403, "Server: Vercel\nContent-Type: text/plain", "Forbidden"},
 	{"a page in Chinese with a captcha for comments", 200, "", page("新闻",
-		nav+`<form><textarea name="c"></textarea><div id="captcha"></div></form><script src="https://static.geetest.com/v4/gt4.js"></script>`)},
+		nav+
+			`<form><textarea name="c"></textarea><div id="captcha"></div></form><script src="https://static.geetest.com/v4/gt4.js"></script>`)},
 	{"a page of an F5 customer about its support", 200, "Server: BigIP", page("Support",
 		nav+"<p>Your support ID is: on the back of the card. "+words(40))},
 	{"a log-in with fastly's challenge embedded", 200, "X-Served-By: cache-fra-1",

@@ -153,7 +153,8 @@ func parseMark(text string) (mark, error) {
 	rest = strings.TrimSpace(rest)
 	switch {
 	case err != nil || weight < 1 || weight > decides:
-		return mark{}, fmt.Errorf("%q is no weight: write a number from 1 to %d, then the text", number, decides)
+		return mark{}, fmt.Errorf("%q is no weight: write a number from 1 to %d, then the text", number,
+			decides)
 	case len(rest) < anchor:
 		return mark{}, fmt.Errorf("%q is too short for a mark: give at least %d bytes", rest, anchor)
 	case len(rest) > maxMark:

@@ -39,8 +39,10 @@ const (
 const MaxProducts = 48
 
 var names = [numProducts]string{
-	"", "other", "cloudflare", "akamai", "imperva", "datadome", "human", "aws-waf", "anubis", "sucuri", "kasada", "f5", "fastly",
-	"vercel", "reblaze", "radware", "ddos-guard", "qrator", "stackpath", "barracuda", "wordfence", "go-away", "azure", "fortiweb",
+	"", "other", "cloudflare", "akamai", "imperva", "datadome", "human", "aws-waf", "anubis", "sucuri",
+	"kasada", "f5", "fastly",
+	"vercel", "reblaze", "radware", "ddos-guard", "qrator", "stackpath", "barracuda", "wordfence",
+	"go-away", "azure", "fortiweb",
 	"imunify360", "distil", "arvancloud",
 }
 

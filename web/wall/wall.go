@@ -82,7 +82,8 @@ func possible(a *Answer) bool {
 		if a.MediaType != "" && a.MediaType != "text/html" && a.MediaType != "application/xhtml+xml" {
 			return false
 		}
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusMethodNotAllowed,
+		http.StatusNotAcceptable,
 		http.StatusTooManyRequests, http.StatusServiceUnavailable, 456, 463, 493, 999:
 		if !readable(a.MediaType) {
 			return false
@@ -95,7 +96,8 @@ func possible(a *Answer) bool {
 
 // readable reports whether errors of this media type have text.
 func readable(mediaType string) bool {
-	return mediaType == "" || strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "json") ||
+	return mediaType == "" || strings.HasPrefix(mediaType, "text/") ||
+		strings.HasSuffix(mediaType, "json") ||
 		mediaType == "application/xhtml+xml"
 }
 
@@ -219,11 +221,12 @@ type content struct {
 }
 
 // contentOf takes a page apart. What is said of a page for machines, such as its description, and
-// where links lead is neither code nor text: an article may have the marks of a wall there. It stops
-// when there are too many words for a wall.
+// where links lead is neither code nor text: an article may have the marks of a wall there. It
+// stops when there are too many words for a wall.
 func contentOf(a *Answer) (c content) {
-	if !bytes.ContainsRune(a.Body, '<') || a.MediaType != "" && !strings.HasSuffix(a.MediaType, "html") &&
-		!strings.HasSuffix(a.MediaType, "xhtml+xml") {
+	if !bytes.ContainsRune(a.Body, '<') ||
+		a.MediaType != "" && !strings.HasSuffix(a.MediaType, "html") &&
+			!strings.HasSuffix(a.MediaType, "xhtml+xml") {
 		return content{words: len(bytes.Fields(a.Body)), code: a.Body, text: a.Body}
 	}
 	const (
@@ -251,7 +254,8 @@ func contentOf(a *Answer) (c content) {
 			switch string(name) {
 			case "script":
 				next = script
-				if lower := bytes.ToLower(tag); bytes.Contains(lower, []byte("json")) && bytes.Contains(lower, []byte("type")) {
+				if lower := bytes.ToLower(tag); bytes.Contains(lower, []byte("json")) &&
+					bytes.Contains(lower, []byte("type")) {
 					next = data
 				}
 			case "style":
@@ -298,7 +302,8 @@ func leadsAway(z *html.Tokenizer) bool {
 // hidden reports whether the tag's style or name says that nobody fills it in. Captchas keep their
 // answer in a text area.
 func hidden(tag []byte) bool {
-	return bytes.Contains(tag, []byte("display:none")) || bytes.Contains(tag, []byte("display: none")) ||
+	return bytes.Contains(tag, []byte("display:none")) ||
+		bytes.Contains(tag, []byte("display: none")) ||
 		bytes.Contains(tag, []byte("captcha")) || bytes.Contains(tag, []byte("hidden"))
 }
 

@@ -24,7 +24,8 @@ func answerOf(status int, header, body string) *Answer {
 
 // page makes a page with a title.
 func page(title, body string) string {
-	return "<!DOCTYPE html>\n<html><head><title>" + title + "</title></head><body>" + body + "</body></html>"
+	return "<!DOCTYPE html>\n<html><head><title>" + title + "</title></head><body>" + body +
+		"</body></html>"
 }
 
 // walls are answers as the products make them, shortened and in other words but for the marks.
@@ -38,57 +39,98 @@ var walls = []struct {
 	{"cloudflare challenge, by its header", Cloudflare, 403, "Cf-Mitigated: challenge", page("Just a moment...", "Wait.")},
 	{"cloudflare challenge, header with an empty page", Cloudflare, 503, "cf-mitigated: challenge", ""},
 	{"cloudflare challenge of before the header", Cloudflare, 503, "Server: cloudflare",
-		page("Just a moment...", `<script>window._cf_chl_opt={cvId:'3'};</script><noscript>Enable JavaScript and cookies.</noscript>`)},
+		page("Just a moment...",
+			`<script>window._cf_chl_opt={cvId:'3'};</script><noscript>Enable JavaScript and cookies.</noscript>`)},
 	{"cloudflare block", Cloudflare, 403, "Server: cloudflare\nCf-Ray: 8f-FRA",
-		page("Attention Required! | Cloudflare", `<div id="cf-error-details"><h1>Sorry, you have been blocked</h1></div>`)},
+		page("Attention Required! | Cloudflare",
+			`<div id="cf-error-details"><h1>Sorry, you have been blocked</h1></div>`)},
 	{"cloudflare 1020", Cloudflare, 403, "Server: cloudflare",
-		page("Access denied | shop.test used Cloudflare to restrict access", `<div id="cf-error-details">Error 1020</div>`)},
+		page("Access denied | shop.test used Cloudflare to restrict access",
+			`<div id="cf-error-details">Error 1020</div>`)},
 	{"akamai refusal", Akamai, 403, "Server: AkamaiGHost",
-		page("Access Denied", `<h1>Access Denied</h1>You don't have permission to access "http&#58;//shop.test/" on this server.<p>Reference&#32;&#35;18.aa.bb<p>https://errors.edgesuite.net/18.aa`)},
+		page("Access Denied",
+			`<h1>Access Denied</h1>You don't have permission to access "http&#58;//shop.test/" on this server.<p>Reference&#32;&#35;18.aa.bb<p>https://errors.edgesuite.net/18.aa`)},
 	{"akamai interstitial", Akamai, 200, "",
-		page("&nbsp;", `<script>fetch("/_sec/verify?provider=interstitial",{method:"POST",body:JSON.stringify({"bm-verify":"AAQ"})})</script>`)},
-	{"akamai crypto challenge", Akamai, 429, "", page("Challenge Validation", `<div id="sec-if-cpt-container"></div><script src="/_sec/cp_challenge/ak.js"></script>`)},
-	{"imperva script page", Imperva, 200, "X-Iinfo: 10-123", `<html><head><META NAME="robots" CONTENT="noindex,nofollow"><script src="/_Incapsula_Resource?SWJIYLWA=5074a744e2e3d891814e9a2dace20bd4"></script><iframe src="/_Incapsula_Resource?SWUDNSAI=31&xinfo=10"></iframe></html>`},
+		page("&nbsp;",
+			`<script>fetch("/_sec/verify?provider=interstitial",{method:"POST",body:JSON.stringify({"bm-verify":"AAQ"})})</script>`)},
+	{"akamai crypto challenge", Akamai, 429, "", page("Challenge Validation",
+		`<div id="sec-if-cpt-container"></div><script src="/_sec/cp_challenge/ak.js"></script>`)},
+	{"imperva script page", Imperva, 200, "X-Iinfo: 10-123",
+		`<html><head><META NAME="robots" CONTENT="noindex,nofollow"><script src="/_Incapsula_Resource?SWJIYLWA=5074a744e2e3d891814e9a2dace20bd4"></script><iframe src="/_Incapsula_Resource?SWUDNSAI=31&xinfo=10"></iframe></html>`},
 	{"imperva incident", Imperva, 403, "X-Cdn: Imperva", `<html><body>Request unsuccessful. Incapsula incident ID: 10-1-2</body></html>`},
-	{"imperva interruption", Imperva, 403, "X-Cdn: Imperva", page("Pardon Our Interruption", "<h1>Pardon Our Interruption</h1><p>As you were browsing, something made us think that you are a robot.")},
-	{"datadome captcha", DataDome, 403, "X-Datadome: protected", `<html><script>var dd={'rt':'c','cid':'x','host':'geo.captcha-delivery.com'}</script><script src="https://ct.captcha-delivery.com/c.js"></script></html>`},
-	{"datadome json", DataDome, 403, "X-Dd-B: 1\nContent-Type: application/json", `{"url":"https://geo.captcha-delivery.com/captcha/?initialCid=x"}`},
-	{"datadome device check", DataDome, 401, "", `<script>var dd={'rt':'i','host':'geo.captcha-delivery.com'}</script><script src="https://interstitial.captcha-delivery.com/i.js"></script>`},
-	{"human press and hold", Human, 403, "", page("Access to this page has been denied", `<script>window._pxAppId='PX1'</script><div id="px-captcha"></div>`)},
-	{"human json", Human, 403, "Content-Type: application/json", `{"appId":"PX1","jsClientSrc":"/x/init.js","blockScript":"https://captcha.px-cdn.net/PX1/captcha.js"}`},
+	{"imperva interruption", Imperva, 403, "X-Cdn: Imperva", page("Pardon Our Interruption",
+		"<h1>Pardon Our Interruption</h1><p>As you were browsing, something made us think that you are "+
+			"a robot.")},
+	{"datadome captcha", DataDome, 403, "X-Datadome: protected",
+		`<html><script>var dd={'rt':'c','cid':'x','host':'geo.captcha-delivery.com'}</script><script src="https://ct.captcha-delivery.com/c.js"></script></html>`},
+	{"datadome json", DataDome, 403, "X-Dd-B: 1\nContent-Type: application/json",
+		`{"url":"https://geo.captcha-delivery.com/captcha/?initialCid=x"}`},
+	{"datadome device check", DataDome, 401, "",
+		`<script>var dd={'rt':'i','host':'geo.captcha-delivery.com'}</script><script src="https://interstitial.captcha-delivery.com/i.js"></script>`},
+	{"human press and hold", Human, 403, "", page("Access to this page has been denied",
+		`<script>window._pxAppId='PX1'</script><div id="px-captcha"></div>`)},
+	{"human json", Human, 403, "Content-Type: application/json",
+		`{"appId":"PX1","jsClientSrc":"/x/init.js","blockScript":"https://captcha.px-cdn.net/PX1/captcha.js"}`},
 	{"human with a long comment", Human, 403, "", page("Access to this page has been denied",
 		`<div id="px-captcha"></div><!-- a > b `+words(600)+`-->`)},
-	{"human of old", Human, 403, "", page("Access to This Page Has Been Blocked", `See https://www.perimeterx.com/whywasiblocked: we believe you are using automation tools.`)},
+	{"human of old", Human, 403, "", page("Access to This Page Has Been Blocked",
+		`See https://www.perimeterx.com/whywasiblocked: we believe you are using automation tools.`)},
 	{"aws challenge", AWSWAF, 202, "X-Amzn-Waf-Action: challenge", page("", `<script>window.gokuProps={"key":"A"}</script>`)},
 	{"aws captcha", AWSWAF, 405, "x-amzn-waf-action: captcha", page("Human Verification", "")},
-	{"aws challenge behind a proxy that drops headers", AWSWAF, 202, "", page("", `<script>window.gokuProps={"key":"A"}</script><script src="https://ab.token.awswaf.com/ab/challenge.js"></script>`)},
-	{"anubis", Anubis, 200, "", page("Making sure you&#39;re not a bot!", `<link href="/.within.website/x/cmd/anubis/static/css/x.css"><script id="anubis_version" type="application/json">"v1.20"</script><script id="anubis_challenge" type="application/json">{"rules":{}}</script>`+strings.Repeat("<p>The administrator protects the server with a proof of work. ", 22))},
-	{"anubis in German", Anubis, 200, "", page("Es wird geprüft, dass Sie kein Bot sind!", `<img src="/.within.website/x/cmd/anubis/static/img/pensive.webp"><script id="anubis_challenge" type="application/json">{}</script>`)},
-	{"anubis refusal", Anubis, 403, "", page("Oh noes!", `<img src="/.within.website/x/cmd/anubis/static/img/reject.webp">Access Denied: error code 1`)},
-	{"sucuri block", Sucuri, 403, "Server: Sucuri/Cloudproxy", page("Sucuri WebSite Firewall - Access Denied", `<h1>Access Denied - Sucuri Website Firewall</h1>cloudproxy@sucuri.net`)},
-	{"sucuri cookie script", Sucuri, 200, "X-Sucuri-Id: 11", page("You are being redirected...", `<script>var s={},sucuri_cloudproxy_js='';S='cz0';</script>`)},
-	{"kasada", Kasada, 429, "X-Kpsdk-Ct: 0abc", `<html><body><script>window.KPSDK={};KPSDK.now=Date.now</script><script src="/149e9513-01fa-4fb0-aad4-566afd725d1b/2d206a39-8ed7-437e-a3be-862e0f06eea3/ips.js"></script></body></html>`},
-	{"f5 refusal with status 200", F5, 200, "Server: BigIP", page("Request Rejected", "The requested URL was rejected. Please consult with your administrator.<br>Your support ID is: 123")},
-	{"f5 script challenge", F5, 200, "", page("", `<script>window["bobcmn"] = "1011";</script><script src="/TSPD/08ab?type=7"></script><noscript>Please enable JavaScript to view the page content. Your support ID is: 1</noscript>`)},
-	{"fastly challenge", Fastly, 200, "", page("Client Challenge", `<script src="/_fs-ch-1T1wmsGaOgGaSxcX/script.js"></script><noscript>JavaScript is disabled in your browser.</noscript>Please enable JavaScript to proceed.`)},
+	{"aws challenge behind a proxy that drops headers", AWSWAF, 202, "", page("",
+		`<script>window.gokuProps={"key":"A"}</script><script src="https://ab.token.awswaf.com/ab/challenge.js"></script>`)},
+	{"anubis", Anubis, 200, "", page("Making sure you&#39;re not a bot!",
+		`<link href="/.within.website/x/cmd/anubis/static/css/x.css"><script id="anubis_version" type="application/json">"v1.20"</script><script id="anubis_challenge" type="application/json">{"rules":{}}</script>`+
+			strings.Repeat("<p>The administrator protects the server with a proof of work. ", 22))},
+	{"anubis in German", Anubis, 200, "", page("Es wird geprüft, dass Sie kein Bot sind!",
+		`<img src="/.within.website/x/cmd/anubis/static/img/pensive.webp"><script id="anubis_challenge" type="application/json">{}</script>`)},
+	{"anubis refusal", Anubis, 403, "", page("Oh noes!",
+		`<img src="/.within.website/x/cmd/anubis/static/img/reject.webp">Access Denied: error code 1`)},
+	{"sucuri block", Sucuri, 403, "Server: Sucuri/Cloudproxy", page(
+		"Sucuri WebSite Firewall - Access Denied",
+		`<h1>Access Denied - Sucuri Website Firewall</h1>cloudproxy@sucuri.net`)},
+	{"sucuri cookie script", Sucuri, 200, "X-Sucuri-Id: 11", page("You are being redirected...",
+		`<script>var s={},sucuri_cloudproxy_js='';S='cz0';</script>`)},
+	{"kasada", Kasada, 429, "X-Kpsdk-Ct: 0abc",
+		`<html><body><script>window.KPSDK={};KPSDK.now=Date.now</script><script src="/149e9513-01fa-4fb0-aad4-566afd725d1b/2d206a39-8ed7-437e-a3be-862e0f06eea3/ips.js"></script></body></html>`},
+	{"f5 refusal with status 200", F5, 200, "Server: BigIP", page("Request Rejected",
+		"The requested URL was rejected. Please consult with your administrator.<br>Your support "+
+			"ID is: 123")},
+	{"f5 script challenge", F5, 200, "", page("",
+		`<script>window["bobcmn"] = "1011";</script><script src="/TSPD/08ab?type=7"></script><noscript>Please enable JavaScript to view the page content. Your support ID is: 1</noscript>`)},
+	{"fastly challenge", Fastly, 200, "", page("Client Challenge",
+		`<script src="/_fs-ch-1T1wmsGaOgGaSxcX/script.js"></script><noscript>JavaScript is disabled in your browser.</noscript>Please enable JavaScript to proceed.`)},
 	{"vercel checkpoint", Vercel, 429, "X-Vercel-Mitigated: challenge", page("Vercel Security Checkpoint", "")},
 	{"vercel denial", Vercel, 403, "X-Vercel-Mitigated: deny", "Forbidden"},
-	{"reblaze challenge", Reblaze, 503, "Server: Reblaze Secure Web Gateway", page("", `<script>window.rbzns={bereshit:"1"};rbzns.challdomain="a.test"</script>`)},
-	{"radware captcha", Radware, 200, "", page("Radware Bot Manager Captcha", `<script src="https://cas.avalon.perfdrive.com/x"></script><p>validate.perfdrive.com`)},
-	{"radware block", Radware, 403, "", page("Unauthorized Request Blocked", `Unauthorized Activity Has Been Detected. Contact CloudWebSec.radware.com with the case number`)},
-	{"ddos-guard check", DDoSGuard, 403, "Server: ddos-guard", page("DDoS-Guard", `<p>Checking your browser before accessing a.test<script src="/.well-known/ddos-guard/js-challenge/index.js"></script>`)},
-	{"qrator", Qrator, 401, "Server: QRATOR", `<html><script src="/__qrator/qauth_utm_v2.js"></script><noscript>Enable scripts.</noscript></html>`},
-	{"stackpath", StackPath, 200, "", page("Site verification", `<script src="/sbbi/?sbbpg=sbbShell&gprid=x"></script>Protected by StackPath`)},
+	{"reblaze challenge", Reblaze, 503, "Server: Reblaze Secure Web Gateway",
+		page("", `<script>window.rbzns={bereshit:"1"};rbzns.challdomain="a.test"</script>`)},
+	{"radware captcha", Radware, 200, "", page("Radware Bot Manager Captcha",
+		`<script src="https://cas.avalon.perfdrive.com/x"></script><p>validate.perfdrive.com`)},
+	{"radware block", Radware, 403, "", page("Unauthorized Request Blocked",
+		`Unauthorized Activity Has Been Detected. Contact CloudWebSec.radware.com with the case number`)},
+	{"ddos-guard check", DDoSGuard, 403, "Server: ddos-guard", page("DDoS-Guard",
+		`<p>Checking your browser before accessing a.test<script src="/.well-known/ddos-guard/js-challenge/index.js"></script>`)},
+	{"qrator", Qrator, 401, "Server: QRATOR",
+		`<html><script src="/__qrator/qauth_utm_v2.js"></script><noscript>Enable scripts.</noscript></html>`},
+	{"stackpath", StackPath, 200, "", page("Site verification",
+		`<script src="/sbbi/?sbbpg=sbbShell&gprid=x"></script>Protected by StackPath`)},
 	{"barracuda", Barracuda, 403, "", page("Barracuda Advanced Bot Protection", "Prove that you are no robot.")},
-	{"wordfence block", Wordfence, 503, "", page("Your access to this site has been limited by the site owner", "<p>Generated by Wordfence at 1 Jan. Block Reason: rate.")},
-	{"go-away", GoAway, 200, "", page("Checking you are not a bot", `<link href="/.well-known/.git.gammaspectra.live/git/go-away/cmd/go-away/assets/static/anubis/style.css"><p>Loading challenge <em>js-refresh</em>...`)},
+	{"wordfence block", Wordfence, 503, "", page(
+		"Your access to this site has been limited by the site owner",
+		"<p>Generated by Wordfence at 1 Jan. Block Reason: rate.")},
+	{"go-away", GoAway, 200, "", page("Checking you are not a bot",
+		`<link href="/.well-known/.git.gammaspectra.live/git/go-away/cmd/go-away/assets/static/anubis/style.css"><p>Loading challenge <em>js-refresh</em>...`)},
 	{"azure script challenge", Azure, 403, "X-Azure-Jschallenge: 1", page("Azure WAF", "")},
 	{"azure without its header", Azure, 403, "X-Azure-Ref: 2024", page("Azure WAF", `<script src="/.azwaf/captcha/x.js"></script>`)},
-	{"imunify360", Imunify360, 403, "Server: imunify360-webshield/1.21", page("One moment, please...", `<p>Access denied by Imunify360 bot-protection.`)},
+	{"imunify360", Imunify360, 403, "Server: imunify360-webshield/1.21",
+		page("One moment, please...", `<p>Access denied by Imunify360 bot-protection.`)},
 	{"distil", Distil, 405, "X-Distil-Cs: MISS", page("Pardon Our Interruption", `<div id="distilIdentificationBlock"></div>`)},
-	{"arvancloud", ArvanCloud, 200, "Server: ArvanCloud", page("Transferring to the website...", `<script>function __arcsjsc(){}</script><script src="/__arcsjs/x.js"></script>`)},
-	{"an hcaptcha page of nobody known", Other, 403, "", page("Security check", `<div class="h-captcha"></div><script src="https://js.hcaptcha.com/1/api.js"></script><p>Please confirm.`)},
-	{"a recaptcha page of nobody known", Other, 200, "", page("Are you a robot?", `<form method="post"><div class="g-recaptcha"></div><textarea name="g-recaptcha-response" style="display:none"></textarea><input type="submit"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
+	{"arvancloud", ArvanCloud, 200, "Server: ArvanCloud", page("Transferring to the website...",
+		`<script>function __arcsjsc(){}</script><script src="/__arcsjs/x.js"></script>`)},
+	{"an hcaptcha page of nobody known", Other, 403, "", page("Security check",
+		`<div class="h-captcha"></div><script src="https://js.hcaptcha.com/1/api.js"></script><p>Please confirm.`)},
+	{"a recaptcha page of nobody known", Other, 200, "", page("Are you a robot?",
+		`<form method="post"><div class="g-recaptcha"></div><textarea name="g-recaptcha-response" style="display:none"></textarea><input type="submit"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
 }
 
 // words is a text of so many words.
@@ -115,10 +157,15 @@ var doors = []struct {
 	{"maintenance behind cloudflare", 503, "Server: cloudflare", page("Just a moment", "We are back soon.")},
 	{"cloudflare 502", 502, "Server: cloudflare", page("a.test | 502: Bad gateway", `<div id="cf-error-details">Error 502</div>`)},
 	{"cloudflare 522", 522, "Server: cloudflare", page("a.test | 522: Connection timed out", `<div id="cf-error-details">Error</div>`)},
-	{"page of a measured site, cloudflare", 200, "Server: cloudflare", page("Shop", `<script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>`+words(60))},
-	{"page of a measured site, imperva", 200, "X-Cdn: Imperva", page("Shop", `<script src="/_Incapsula_Resource?SWJIYLWA=719d34"></script>`+words(60))},
-	{"page of a measured site, datadome", 200, "X-Datadome: protected", page("Shop", `<script src="https://js.datadome.co/tags.js"></script>`+words(60))},
-	{"page of a measured site, human", 200, "", page("Shop", `<script>window._pxAppId='PX1'</script><script src="https://client.perimeterx.net/PX1/main.min.js"></script>`+words(60))},
+	{"page of a measured site, cloudflare", 200, "Server: cloudflare", page("Shop",
+		`<script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>`+words(60))},
+	{"page of a measured site, imperva", 200, "X-Cdn: Imperva",
+		page("Shop", `<script src="/_Incapsula_Resource?SWJIYLWA=719d34"></script>`+words(60))},
+	{"page of a measured site, datadome", 200, "X-Datadome: protected",
+		page("Shop", `<script src="https://js.datadome.co/tags.js"></script>`+words(60))},
+	{"page of a measured site, human", 200, "", page("Shop",
+		`<script>window._pxAppId='PX1'</script><script src="https://client.perimeterx.net/PX1/main.min.js"></script>`+
+			words(60))},
 	{"page of a measured site, kasada", 200, "X-Kpsdk-Ct: x", page("Shop", words(60))},
 	{"page of a measured site, aws", 200, "", page("Shop", `<script src="https://ab.awswaf.com/ab/challenge.js"></script>`+words(60))},
 	{"page of a measured site, f5", 200, "Server: BigIP", page("Bank", `<script src="/TSPD/?type=20"></script>`+words(60))},
@@ -127,18 +174,33 @@ var doors = []struct {
 	{"page behind qrator", 200, "Server: QRATOR", page("News", words(60))},
 	{"page behind fastly", 200, "X-Served-By: cache-fra-1", page("Docs", words(60))},
 	{"page behind vercel", 200, "Server: Vercel", page("App", words(20))},
-	{"article about cloudflare's challenge", 200, "", page("Just a moment... what Cloudflare's page means", "<p>The page sets <code>_cf_chl_opt</code> and links to /cdn-cgi/styles/challenges.css. "+words(600))},
-	{"article about datadome", 200, "", page("How DataDome works", "<p>Its captcha is at geo.captcha-delivery.com and ct.captcha-delivery.com. "+words(600))},
-	{"article about anubis", 200, "", page("Making sure you're not a bot!", `<p>Anubis serves /.within.website/x/cmd/anubis/ and an element id="anubis_challenge". `+words(500))},
-	{"article about incapsula", 200, "", page("Incapsula incident ID", "<p>Request unsuccessful. Incapsula incident ID: 1 is what you see. "+words(600))},
-	{"questions about F5", 200, "", page("Request Rejected", "<p>The requested URL was rejected. Please consult with your administrator. Your support ID is: 1. "+words(500))},
+	{"article about cloudflare's challenge", 200, "",
+		page("Just a moment... what Cloudflare's page means",
+			"<p>The page sets <code>_cf_chl_opt</code> and links to /cdn-cgi/styles/challenges.css. "+
+				words(600))},
+	{"article about datadome", 200, "", page("How DataDome works",
+		"<p>Its captcha is at geo.captcha-delivery.com and ct.captcha-delivery.com. "+words(600))},
+	{"article about anubis", 200, "", page("Making sure you're not a bot!",
+		`<p>Anubis serves /.within.website/x/cmd/anubis/ and an element id="anubis_challenge". `+
+			words(500))},
+	{"article about incapsula", 200, "", page("Incapsula incident ID",
+		"<p>Request unsuccessful. Incapsula incident ID: 1 is what you see. "+words(600))},
+	{"questions about F5", 200, "", page("Request Rejected",
+		"<p>The requested URL was rejected. Please consult with your administrator. "+
+			"Your support ID is: 1. "+
+			words(500))},
 	{"index of a forum about walls", 200, "", page("Access to this page has been denied", links(40)+`<p>id="px-captcha" window._pxAppId`)},
-	{"log-in with turnstile", 200, "Server: cloudflare", page("Log in", `<form><input type="text" name="u"><input type="password" name="p"><div class="cf-turnstile"></div></form><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script>`)},
-	{"log-in with recaptcha, refused", 403, "", page("Security check: log in", `<form><input type="password" name="p"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
-	{"comment form with hcaptcha", 200, "", page("A post", words(50)+`<form><textarea name="comment"></textarea><div class="h-captcha"></div></form><script src="https://js.hcaptcha.com/1/api.js"></script>`)},
-	{"contact form with recaptcha", 200, "", page("Contact: not a robot, please", `<form><input type="email"><textarea name="message"></textarea></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
+	{"log-in with turnstile", 200, "Server: cloudflare", page("Log in",
+		`<form><input type="text" name="u"><input type="password" name="p"><div class="cf-turnstile"></div></form><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script>`)},
+	{"log-in with recaptcha, refused", 403, "", page("Security check: log in",
+		`<form><input type="password" name="p"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
+	{"comment form with hcaptcha", 200, "", page("A post", words(50)+
+		`<form><textarea name="comment"></textarea><div class="h-captcha"></div></form><script src="https://js.hcaptcha.com/1/api.js"></script>`)},
+	{"contact form with recaptcha", 200, "", page("Contact: not a robot, please",
+		`<form><input type="email"><textarea name="message"></textarea></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
 	{"demo of a captcha", 200, "", page("hCaptcha demo", words(120)+`<script src="https://js.hcaptcha.com/1/api.js"></script>`)},
-	{"403 with a search form", 403, "", page("Access denied", `<form action="/search"><input type="search" name="q"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
+	{"403 with a search form", 403, "", page("Access denied",
+		`<form action="/search"><input type="search" name="q"></form><script src="https://www.google.com/recaptcha/api.js"></script>`)},
 	{"missing page of a site with a captcha", 404, "", page("Not found", `<script src="https://www.google.com/recaptcha/api.js"></script>`)},
 	{"empty page", 200, "", ""},
 	{"empty 403", 403, "Server: cloudflare", ""},
@@ -147,11 +209,13 @@ var doors = []struct {
 	{"redirect with a leftover header", 302, "Cf-Mitigated: challenge", ""},
 	{"not modified", 304, "", ""},
 	{"blog with Wordfence in its footer", 200, "", page("Blog", words(80)+"Protected by Wordfence, a security plugin")},
-	{"single-page application without text", 200, "Server: cloudflare", page("App", `<div id="root"></div><script src="/app.js"></script><noscript>You need to enable JavaScript to run this app.</noscript>`)},
+	{"single-page application without text", 200, "Server: cloudflare", page("App",
+		`<div id="root"></div><script src="/app.js"></script><noscript>You need to enable JavaScript to run this app.</noscript>`)},
 	{"refusal of a Spring application", 403, "", page("Access Denied", "<p>You don't have permission to access this function.")},
 	{"page moved by a script", 200, "", page("Redirecting...", `<script>location.replace("/en/")</script><a href="/en/">go on</a>`)},
 	{"other title of a wall alone", 200, "", page("Just a moment...", "<p>The song Just a moment... "+words(30))},
-	{"large page with marks", 403, "", page("Access to this page has been denied", `<div id="px-captcha"></div><!-- `+strings.Repeat("x", maxBody)+"-->")},
+	{"large page with marks", 403, "", page("Access to this page has been denied",
+		`<div id="px-captcha"></div><!-- `+strings.Repeat("x", maxBody)+"-->")},
 }
 
 // TestWalls: each wall is recognised, with its product.
@@ -237,7 +301,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d: %q stands for %d", p, p, Named(p.String()))
 		}
 	}
-	if None.String() != "" || Named("") != None || Named("nobody") != None || Product(MaxProducts).String() != "other" {
+	if None.String() != "" || Named("") != None || Named("nobody") != None ||
+		Product(MaxProducts).String() != "other" {
 		t.Error("names of no product")
 	}
 	if numProducts > MaxProducts {
@@ -245,13 +310,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDocumentation: pages of real documentation are no walls, whatever the status that serves them.
-// The pages are those of packages that the build installs; without them there is nothing to judge.
+// TestDocumentation: pages of real documentation are no walls, whatever the status that serves
+// them. The pages are those of packages that the build installs; without them there is nothing to
+// judge.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	judged := 0
 	for _, pattern := range []string{
-		"/usr/share/doc/debian-policy/*.html", "/usr/share/doc/debian-policy/*.html/*.html", "/usr/share/doc/postgresql-doc-*/html/*.html",
+		"/usr/share/doc/debian-policy/*.html", "/usr/share/doc/debian-policy/*.html/*.html",
+		"/usr/share/doc/postgresql-doc-*/html/*.html",
 		"/usr/share/doc/sqlite3-doc/*.html", "/usr/share/doc/sqlite3-doc/*/*.html",
 	} {
 		files, err := filepath.Glob(pattern)

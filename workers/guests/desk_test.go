@@ -39,10 +39,22 @@ func newWorld(t *testing.T, lease time.Duration) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, front: f, outcome: map[crawl.Host]crawl.Kind{}, ctxs: map[uint64]context.CancelCauseFunc{}, contexts: map[uint64]context.Context{},
-		releases: map[crawl.Host][]crawl.Response{}, open: map[uint64]crawl.Host{}}
-	w.desk = New(Options{Source: func() Source { return w }, Store: f, Partition: func(crawl.Host) crawl.Partition { return 0 }, Lease: lease,
-		Held: func() []crawl.Partition { return []crawl.Partition{0} }})
+	w := &world{
+		t:        t,
+		front:    f,
+		outcome:  map[crawl.Host]crawl.Kind{},
+		ctxs:     map[uint64]context.CancelCauseFunc{},
+		contexts: map[uint64]context.Context{},
+		releases: map[crawl.Host][]crawl.Response{},
+		open:     map[uint64]crawl.Host{},
+	}
+	w.desk = New(Options{
+		Source:    func() Source { return w },
+		Store:     f,
+		Partition: func(crawl.Host) crawl.Partition { return 0 },
+		Lease:     lease,
+		Held:      func() []crawl.Partition { return []crawl.Partition{0} },
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = f.Run(ctx) })
@@ -74,8 +86,8 @@ func (w *world) endAll() {
 	}
 }
 
-// Look opens visits, and ends those that fail. It does so before it returns: a call of Next waits for
-// leases.Linger only for what comes after its first URL.
+// Look opens visits, and ends those that fail. It does so before it returns: a call of Next waits
+// for leases.Linger only for what comes after its first URL.
 func (w *world) Look() {
 	type begun struct {
 		visit crawl.Visit
@@ -100,7 +112,11 @@ func (w *world) Look() {
 	for _, e := range w.desk.Waiting("", time.Now()) {
 		w.last++
 		id := w.last
-		v := crawl.Visit{ID: id, Lease: crawl.Lease{Host: e.Host, Item: crawl.Item{URL: e.URL, Via: crawl.ViaGuest}}, Gap: time.Second}
+		v := crawl.Visit{
+			ID:    id,
+			Lease: crawl.Lease{Host: e.Host, Item: crawl.Item{URL: e.URL, Via: crawl.ViaGuest}},
+			Gap:   time.Second,
+		}
 		if !w.desk.Begin(e.URL, id) {
 			w.t.Errorf("%s is not wanted any more", e.URL)
 			continue
@@ -118,7 +134,11 @@ func (w *world) Context(v crawl.Visit) (context.Context, context.CancelCauseFunc
 	return w.contexts[v.ID], w.ctxs[v.ID]
 }
 
-func (w *world) Reserve(_ context.Context, visits []crawl.Visit, _ func(*crawl.Visit) crawl.LeaseHold) ([]bool, error) {
+func (w *world) Reserve(
+	_ context.Context,
+	visits []crawl.Visit,
+	_ func(*crawl.Visit) crawl.LeaseHold,
+) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := make([]bool, len(visits))
@@ -193,16 +213,21 @@ const patience = time.Minute // nothing waits for so long
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
-	a, b := crawl.GuestPut{Crawl: "x", URL: "http://a.test/"}, crawl.GuestPut{Crawl: "x", URL: "http://b.test/"}
+	a, b := crawl.GuestPut{
+		Crawl: "x",
+		URL:   "http://a.test/",
+	}, crawl.GuestPut{Crawl: "x", URL: "http://b.test/"}
 	w.put(crawl.GuestStored, a, b, crawl.GuestPut{Crawl: "y", URL: a.URL})
-	w.put(crawl.GuestRefused, crawl.GuestPut{Crawl: "\x00", URL: a.URL}, crawl.GuestPut{Crawl: "x", URL: "nothing"})
+	w.put(crawl.GuestRefused, crawl.GuestPut{Crawl: "\x00", URL: a.URL},
+		crawl.GuestPut{Crawl: "x", URL: "nothing"})
 	if got := w.next(Query{Crawl: "x", Patience: patience}); len(got) != 2 {
 		t.Fatalf("given out: %v", got)
 	}
 	if got := w.next(Query{Crawl: "x"}); len(got) > 0 {
 		t.Errorf("given out twice: %v", got)
 	}
-	if n := w.desk.InProcess(""); n["x"] != 2 || w.desk.InProcess("b.test")["x"] != 1 || w.desk.Counts().Open != 2 {
+	if n := w.desk.InProcess(""); n["x"] != 2 || w.desk.InProcess("b.test")["x"] != 1 ||
+		w.desk.Counts().Open != 2 {
 		t.Errorf("in process: %v", n)
 	}
 	result := a
@@ -222,7 +247,8 @@ func TestLeases(t *testing.T) {
 	if r := w.releases["a.test"]; len(r) != 1 || r[0].Kind != crawl.Fetched || !r[0].Requested {
 		t.Errorf("a.test was released with %+v", r)
 	}
-	if r := w.releases["b.test"]; len(r) != 1 || r[0].Kind != crawl.RateLimited || r[0].RetryAfter != time.Minute {
+	if r := w.releases["b.test"]; len(r) != 1 || r[0].Kind != crawl.RateLimited ||
+		r[0].RetryAfter != time.Minute {
 		t.Errorf("b.test was released with %+v", r)
 	}
 }
@@ -234,7 +260,12 @@ func TestLeaseEnds(t *testing.T) {
 	w := newWorld(t, time.Minute)
 	it := crawl.GuestPut{Crawl: "x", URL: "http://a.test/"}
 	w.put(crawl.GuestStored, it)
-	if got := w.next(Query{Crawl: "x", Lease: "first", Patience: patience, Life: 50 * time.Millisecond}); len(got) != 1 {
+	if got := w.next(Query{
+		Crawl:    "x",
+		Lease:    "first",
+		Patience: patience,
+		Life:     50 * time.Millisecond,
+	}); len(got) != 1 {
 		t.Fatalf("given out: %v", got)
 	}
 	if got := w.next(Query{Lease: "second", Patience: patience}); len(got) != 1 {
@@ -259,9 +290,11 @@ func TestOfOneHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
 	for i := range 5 {
-		w.put(crawl.GuestStored, crawl.GuestPut{Crawl: fmt.Sprint("x", i%2), URL: fmt.Sprintf("http://h%d.test/", i)})
+		w.put(crawl.GuestStored,
+			crawl.GuestPut{Crawl: fmt.Sprint("x", i%2), URL: fmt.Sprintf("http://h%d.test/", i)})
 	}
-	if got := w.next(Query{Host: "h3.test", Patience: patience}); len(got) != 1 || got[0] != "x1 http://h3.test/" {
+	if got := w.next(Query{Host: "h3.test", Patience: patience}); len(got) != 1 ||
+		got[0] != "x1 http://h3.test/" {
 		t.Errorf("given out: %v", got)
 	}
 	if got := w.next(Query{Crawl: "x0", Host: "h1.test"}); len(got) > 0 {
@@ -291,8 +324,11 @@ func TestVisitsThatEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
 	w.outcome["forbidden.test"], w.outcome["dead.test"] = crawl.Refused, crawl.HostFailed
-	w.put(crawl.GuestStored, crawl.GuestPut{Crawl: "x", URL: "http://forbidden.test/"}, crawl.GuestPut{Crawl: "x", URL: "http://dead.test/"}, crawl.GuestPut{Crawl: "x", URL: "http://good.test/"})
-	if got := w.next(Query{Crawl: "x", Patience: patience}); len(got) != 1 || got[0] != "x http://good.test/" {
+	w.put(crawl.GuestStored, crawl.GuestPut{Crawl: "x", URL: "http://forbidden.test/"},
+		crawl.GuestPut{Crawl: "x", URL: "http://dead.test/"},
+		crawl.GuestPut{Crawl: "x", URL: "http://good.test/"})
+	if got := w.next(Query{Crawl: "x", Patience: patience}); len(got) != 1 ||
+		got[0] != "x http://good.test/" {
 		t.Errorf("given out: %v", got)
 	}
 	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(time.Millisecond) {
@@ -314,7 +350,8 @@ func TestVisitsThatEnd(t *testing.T) {
 	w.mu.Lock()
 	w.unsafe = false
 	w.mu.Unlock()
-	if got := w.next(Query{Crawl: "x", Patience: patience}); len(got) != 1 || got[0] != "x http://unsafe.test/" {
+	if got := w.next(Query{Crawl: "x", Patience: patience}); len(got) != 1 ||
+		got[0] != "x http://unsafe.test/" {
 		t.Errorf("given out: %v", got)
 	}
 }
@@ -325,7 +362,8 @@ func TestNotHeld(t *testing.T) {
 	w := newWorld(t, time.Minute)
 	w.desk.o.Partition = func(crawl.Host) crawl.Partition { return 9 }
 	w.put(crawl.GuestLater, crawl.GuestPut{Crawl: "x", URL: "http://a.test/"})
-	if _, err := w.front.PutGuests(t.Context(), []guests.Put{{Partition: 9, Crawl: "x"}}); !errors.Is(err, frontier.ErrNotHolder) {
+	if _, err := w.front.PutGuests(t.Context(), []guests.Put{{Partition: 9, Crawl: "x"}}); !errors.Is(
+		err, frontier.ErrNotHolder) {
 		t.Error(err)
 	}
 }

@@ -322,7 +322,9 @@ func (d *Desk) hold(
 // copied is Options.Copied.
 func (d *Desk) copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
 	if d.o.Copied == nil {
-		return func(context.Context) func(crawl.Partition) bool { return func(crawl.Partition) bool { return true } }
+		return func(context.Context) func(crawl.Partition) bool {
+			return func(crawl.Partition) bool { return true }
+		}
 	}
 	seen := make(map[crawl.Partition]bool, len(ps))
 	var once []crawl.Partition

@@ -73,7 +73,13 @@ type place struct {
 
 // NewBook makes an empty Book.
 func NewBook(l Limits) *Book {
-	return &Book{limits: l, leases: map[string]*lease{}, visits: map[uint64]place{}, workers: map[string]int{}, settled: newRemembered(l.Settled)}
+	return &Book{
+		limits:  l,
+		leases:  map[string]*lease{},
+		visits:  map[uint64]place{},
+		workers: map[string]int{},
+		settled: newRemembered(l.Settled),
+	}
 }
 
 // Room is how many more URLs a worker may get now.
@@ -112,7 +118,8 @@ func (b *Book) Grant(id, worker string, deadline time.Time, items []Item) bool {
 	return true
 }
 
-// Settle takes the result of a URL, whose tag in the lease id is tag. With Yours it returns the URL's visit, which the caller ends.
+// Settle takes the result of a URL, whose tag in the lease id is tag. With Yours it returns the
+// URL's visit, which the caller ends.
 func (b *Book) Settle(now time.Time, id, url string, tag uint64) (visit uint64, a Answer) {
 	if b.settled.has(tag) {
 		return 0, Repeated
@@ -133,13 +140,15 @@ func (b *Book) Settle(now time.Time, id, url string, tag uint64) (visit uint64, 
 // WasSettled reports whether a result with this tag counted of late.
 func (b *Book) WasSettled(tag uint64) bool { return b.settled.has(tag) }
 
-// Settled remembers a URL whose result counted. The caller has ended its visit, which was never in the Book.
+// Settled remembers a URL whose result counted. The caller has ended its visit, which was never in
+// the Book.
 func (b *Book) Settled(tag uint64) {
 	b.counts.Settled++
 	b.settled.add(tag)
 }
 
-// Withdraw takes an open URL back. It reports how long its lease would have lasted; false if it is not open.
+// Withdraw takes an open URL back. It reports how long its lease would have lasted; false if it is
+// not open.
 func (b *Book) Withdraw(now time.Time, visit uint64) (left time.Duration, ok bool) {
 	p, ok := b.visits[visit]
 	if !ok {

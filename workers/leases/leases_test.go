@@ -60,7 +60,8 @@ func TestScript(t *testing.T) {
 		{"l1", "c", 3, Yours},
 	} {
 		if visit, a := settle(b, at(5), step.id, step.url); visit != step.visit || a != step.want {
-			t.Errorf("%s of %s: visit %d, %v; want %d, %v", step.url, step.id, visit, a, step.visit, step.want)
+			t.Errorf("%s of %s: visit %d, %v; want %d, %v", step.url, step.id, visit, a, step.visit,
+				step.want)
 		}
 	}
 	if got := b.Expire(at(9)); len(got) != 0 || !b.NextEnd().Equal(at(10)) {
@@ -80,8 +81,9 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestSettledAreRemembered: a result sent again is known, for as many URLs as the limit says and beyond the lease's end. Nothing else of the
-// lease is: not its other URLs, and not the URL in another lease.
+// TestSettledAreRemembered: a result sent again is known, for as many URLs as the limit says and
+// beyond the lease's end. Nothing else of the lease is: not its other URLs, and not the URL in
+// another lease.
 func TestSettledAreRemembered(t *testing.T) {
 	t.Parallel()
 	b := NewBook(limits)
@@ -93,7 +95,8 @@ func TestSettledAreRemembered(t *testing.T) {
 	for _, c := range []struct {
 		id, url string
 		want    Answer
-	}{{"l0", "a", Unknown}, {"l1", "a", Repeated}, {"l2", "a", Repeated}, {"l1", "b", Unknown}, {"l3", "a", Unknown}} {
+	}{{"l0", "a", Unknown}, {"l1", "a", Repeated}, {"l2", "a", Repeated}, {"l1", "b", Unknown},
+		{"l3", "a", Unknown}} {
 		for _, now := range []time.Time{at(5), at(500)} {
 			if _, a := settle(b, now, c.id, c.url); a != c.want {
 				t.Errorf("%s of %s: %v, want %v", c.url, c.id, a, c.want)
@@ -101,7 +104,8 @@ func TestSettledAreRemembered(t *testing.T) {
 		}
 	}
 	b.Settled(tagOf("elsewhere", "a"))
-	if _, a := settle(b, at(5), "elsewhere", "a"); a != Repeated || !b.WasSettled(tagOf("elsewhere", "a")) || b.Counts().Settled != 4 {
+	if _, a := settle(b, at(5), "elsewhere", "a"); a != Repeated ||
+		!b.WasSettled(tagOf("elsewhere", "a")) || b.Counts().Settled != 4 {
 		t.Errorf("a URL that was settled without a lease here: %v, %+v", a, b.Counts())
 	}
 	if len(b.leases) != 0 || !b.NextEnd().IsZero() {
@@ -132,8 +136,8 @@ func TestLeaseGrows(t *testing.T) {
 	}
 }
 
-// TestEachVisitEndsOnce drives a book at random. Every visit that was granted must end exactly once: by a result,
-// taken back, or at its lease's end.
+// TestEachVisitEndsOnce drives a book at random. Every visit that was granted must end exactly
+// once: by a result, taken back, or at its lease's end.
 func TestEachVisitEndsOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -211,7 +215,8 @@ func TestLine(t *testing.T) {
 	if got := l.Due(at(1)); len(got) != 0 || !l.NextDue().Equal(at(1).Add(Linger)) {
 		t.Errorf("due %v, next %v", got, l.NextDue())
 	}
-	if got := l.Due(at(1).Add(Linger)); !slices.Equal(got, []*Waiter{second}) || l.Wanted() != 0 || l.Len() != 0 {
+	if got := l.Due(at(1).Add(Linger)); !slices.Equal(got, []*Waiter{second}) || l.Wanted() != 0 ||
+		l.Len() != 0 {
 		t.Errorf("due %v, still wanted %d", got, l.Wanted())
 	}
 	third := l.Join(4, at(9))

@@ -70,14 +70,24 @@ func came(ctx context.Context) {
 }
 
 // serveUnary answers a call that begin has let in.
-func serveUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func serveUnary(
+	ctx context.Context,
+	req any,
+	_ *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler,
+) (any, error) {
 	came(ctx)
 	reply, err := handler(ctx, req)
 	return reply, coded(err)
 }
 
 // serveStream is serveUnary for streams.
-func serveStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func serveStream(
+	srv any,
+	stream grpc.ServerStream,
+	_ *grpc.StreamServerInfo,
+	handler grpc.StreamHandler,
+) error {
 	return coded(handler(srv, stream))
 }
 

@@ -22,15 +22,15 @@
 //     --lease. It waits up to a second when nothing may be fetched at once. Without a crawl's id it
 //     is about all crawls. The metadata is what the client has said last, with the lease
 //     ("crawlnode.lease"), its seconds, the depth and the gap.
-//   - PutURLs with a discovered URL stores what is said of it (crawl.NoteLine), then the URL. A known
-//     URL is a result: of the lease that its metadata names; of that under which this node has given it out
-//     last; or of none, and then it counts unless somebody else has the URL. A date brings the
-//     URL back; StormCrawler sends one with each success, and no status. A failure without a date
-//     is repeated as those of workers are.
+//   - PutURLs with a discovered URL stores what is said of it (crawl.NoteLine), then the URL. A
+//     known URL is a result: of the lease that its metadata names; of that under which this node
+//     has given it out last; or of none, and then it counts unless somebody else has the URL. A
+//     date brings the URL back; StormCrawler sends one with each success, and no status. A failure
+//     without a date is repeated as those of workers are.
 //   - DeleteCrawl, DeleteQueue and PurgeURLs delete records: what is found again is fetched again.
-//   - SetDelay and SetCrawlLimit change settings of the own crawl, for all hosts, and rules of queues
-//     of other crawls; SetDelay with a key the least gap of a host. BlockQueueUntil blocks a host, or
-//     one queue of another crawl.
+//   - SetDelay and SetCrawlLimit change settings of the own crawl, for all hosts, and rules of
+//     queues of other crawls; SetDelay with a key the least gap of a host. BlockQueueUntil blocks a
+//     host, or one queue of another crawl.
 //
 // # Access
 //

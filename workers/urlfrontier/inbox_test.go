@@ -19,7 +19,8 @@ import (
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ items, length, most int }{
-		"none": {0, 1, 0}, "a few": {5, 1, 5}, "many": {3*maxItems + 7, 1, maxItems}, "large": {20, 10 << 10, 4}, "one that is larger than all the room": {3, 2 * maxItemBytes, 1},
+		"none": {0, 1, 0}, "a few": {5, 1, 5}, "many": {3*maxItems + 7, 1, maxItems},
+		"large": {20, 10 << 10, 4}, "one that is larger than all the room": {3, 2 * maxItemBytes, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,13 +101,15 @@ func TestItemsTogether(t *testing.T) {
 	if got := s.put(t.Context(), items); !slices.Equal(got, want) {
 		t.Errorf("acknowledged %v, want %v", got, want)
 	}
-	if want := []string{"20 URLs", "20 of l7", "1 of ", "1 of gone"}; !equalButOrder(n.calls, want) || n.calls[0] != want[0] {
+	if want := []string{"20 URLs", "20 of l7", "1 of ", "1 of gone"}; !equalButOrder(n.calls, want) ||
+		n.calls[0] != want[0] {
 		t.Errorf("the node was called for %q, want %q", n.calls, want)
 	}
 	n.calls = nil
 	add(wire.AckMessage_SKIPPED, discovered("mailto:x"))
 	add(wire.AckMessage_SKIPPED, known("http://a.example/over", 0, metaLease, "l7"))
-	if got := s.put(t.Context(), items); !slices.Equal(got, want) || len(n.calls) > 30 { // alone it were 45
+	// alone it were 45
+	if got := s.put(t.Context(), items); !slices.Equal(got, want) || len(n.calls) > 30 {
 		t.Errorf("acknowledged %v, want %v, in %d calls", got, want, len(n.calls))
 	}
 	n.broken = errors.New("the disk is full")
@@ -134,7 +137,10 @@ func (n *counted) AddFound(ctx context.Context, f crawl.FoundURLs) (crawl.FoundR
 	return n.node.AddFound(ctx, f)
 }
 
-func (n *counted) SettleLate(ctx context.Context, r crawl.WorkerResults) (crawl.ResultsReport, error) {
+func (n *counted) SettleLate(
+	ctx context.Context,
+	r crawl.WorkerResults,
+) (crawl.ResultsReport, error) {
 	n.calls = append(n.calls, fmt.Sprint(len(r.Results), " of ", r.LeaseID))
 	rep, err := n.node.SettleLate(ctx, r)
 	for _, res := range r.Results {

@@ -55,7 +55,8 @@ func (t *seedTally) tell() {
 		return
 	}
 	before := ""
-	if st, err := t.server.backend.Status(context.WithoutCancel(t.ctx), true); err == nil && st != nil {
+	if st, err := t.server.backend.Status(context.WithoutCancel(t.ctx), true); err == nil &&
+		st != nil {
 		before = st.Crawl.State
 	}
 	t.server.noteChange(t.ctx, t.call, before, crawl.SeedsAdded(t.count, t.first), nil)

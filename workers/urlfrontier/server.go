@@ -38,10 +38,19 @@ type Backend interface {
 	PutGuests(ctx context.Context, items []crawl.GuestPut) (answers []crawl.GuestAnswer, why []string)
 	Guest(ctx context.Context, id, url string) (*crawl.GuestURL, error)
 	GuestSums(ctx context.Context, id string, host crawl.Host) (map[string]crawl.GuestSums, error)
-	EachGuest(ctx context.Context, l crawl.GuestList, fn func(*crawl.GuestURL) (more bool, err error)) error
+	EachGuest(
+		ctx context.Context,
+		l crawl.GuestList,
+		fn func(*crawl.GuestURL) (more bool, err error),
+	) error
 	EachGuestQueue(ctx context.Context, id string, fn func(*crawl.GuestQueue) (more bool)) error
 	DeleteGuests(ctx context.Context, id string, host crawl.Host, before int64) (int64, error)
-	SetGuestRule(ctx context.Context, id string, host crawl.Host, r crawl.GuestRule) (known bool, err error)
+	SetGuestRule(
+		ctx context.Context,
+		id string,
+		host crawl.Host,
+		r crawl.GuestRule,
+	) (known bool, err error)
 	DelayHost(ctx context.Context, host crawl.Host, delay time.Duration) error
 	BlockHost(ctx context.Context, host crawl.Host, wait time.Duration) error
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
@@ -113,7 +122,16 @@ func New(b Backend, o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{backend: b, opts: o, leases: newLeaseCache(), refusals: door.NewLog(o.Logger), skips: &skipLog{to: o.Logger}, failures: door.NewFailures(), streams: make(chan struct{}, maxAllStreams), unary: make(chan struct{}, maxUnary)}
+	s := &Server{
+		backend:  b,
+		opts:     o,
+		leases:   newLeaseCache(),
+		refusals: door.NewLog(o.Logger),
+		skips:    &skipLog{to: o.Logger},
+		failures: door.NewFailures(),
+		streams:  make(chan struct{}, maxAllStreams),
+		unary:    make(chan struct{}, maxUnary),
+	}
 	s.grpc = grpc.NewServer(
 		grpc.Creds(newCreds(o.TLS)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
@@ -123,7 +141,11 @@ func New(b Backend, o Options) *Server {
 		grpc.StaticConnWindowSize(connWindow),
 		grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(5*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: maxIdle, Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: maxIdle,
+			Time:              30 * time.Second,
+			Timeout:           10 * time.Second,
+		}),
 		grpc.InTapHandle(s.begin),
 		grpc.UnaryInterceptor(serveUnary),
 		grpc.StreamInterceptor(serveStream),
@@ -151,16 +173,21 @@ func (s *Server) admit(ctx context.Context, method, secret string) (context.Cont
 	if s.opts.Access != nil {
 		var err error
 		if asker, err = s.opts.Access(secret); err != nil {
-			s.refusals.Warn("refused a URLFrontier call: no valid token of this cluster", "from", from, "method", method, "error", err)
+			s.refusals.Warn("refused a URLFrontier call: no valid token of this cluster", "from", from,
+				"method", method, "error", err)
 			if secret != "" && s.failures.Note(from, time.Now()) > 0 {
-				return nil, status.Error(codes.ResourceExhausted, "too many failed log-ins from this address: wait, then send a token of this cluster")
+				return nil, status.Error(codes.ResourceExhausted,
+					"too many failed log-ins from this address: wait, then send a token of this cluster")
 			}
-			return nil, status.Error(codes.Unauthenticated, "this cluster has a key: send its API token (crawlnode keygen --token KEYFILE prints it), or one made with crawlnode keygen --role, as the metadata authorization: Bearer TOKEN")
+			return nil, status.Error(codes.Unauthenticated, "this cluster has a key: "+
+				"send its API token (crawlnode keygen --token KEYFILE prints it), "+
+				"or one made with crawlnode keygen --role, as the metadata authorization: Bearer TOKEN")
 		}
 	}
 	asker.From, asker.Remote = from.String(), s.opts.Access != nil || !from.IsLoopback()
 	if need := max(roles[method], crawl.RoleRead); asker.Role < need {
-		return nil, status.Error(codes.PermissionDenied, "this needs the role "+need.String()+", and this token has the role "+asker.Role.String())
+		return nil, status.Error(codes.PermissionDenied,
+			"this needs the role "+need.String()+", and this token has the role "+asker.Role.String())
 	}
 	if conn != nil {
 		door.Trust(conn)
@@ -202,7 +229,9 @@ func (c creds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, er
 	return conn, shown{info, raw}, err
 }
 
-func (c creds) Clone() credentials.TransportCredentials { return creds{c.TransportCredentials.Clone()} }
+func (c creds) Clone() credentials.TransportCredentials {
+	return creds{c.TransportCredentials.Clone()}
+}
 
 // coded gives an error of the node its code.
 func coded(err error) error {

@@ -44,8 +44,14 @@ type node struct {
 }
 
 func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
-	st := &crawl.Status{Nodes: []crawl.NodeStatus{{HTTP: "127.0.0.1:1", State: crawl.NodeAlive}, {HTTP: "127.0.0.1:2", State: crawl.NodeSuspect}}}
-	st.Frontier = crawl.FrontierStatus{Queued: 3, InFlight: 2, SeenTotal: 10, Hosts: crawl.HostCounts{Total: 4, Ready: 1, Waiting: 1, InFlight: 1}}
+	st := &crawl.Status{Nodes: []crawl.NodeStatus{{HTTP: "127.0.0.1:1", State: crawl.NodeAlive},
+		{HTTP: "127.0.0.1:2", State: crawl.NodeSuspect}}}
+	st.Frontier = crawl.FrontierStatus{
+		Queued:    3,
+		InFlight:  2,
+		SeenTotal: 10,
+		Hosts:     crawl.HostCounts{Total: 4, Ready: 1, Waiting: 1, InFlight: 1},
+	}
 	st.Crawl.State = crawl.CrawlRunning
 	if n.paused {
 		st.Crawl.State = crawl.CrawlPaused
@@ -67,7 +73,10 @@ func (n *node) NextURLs(_ context.Context, q crawl.NextQuery) (l crawl.WorkerLea
 	return l, nil
 }
 
-func (n *node) SettleLate(_ context.Context, r crawl.WorkerResults) (rep crawl.ResultsReport, err error) {
+func (n *node) SettleLate(
+	_ context.Context,
+	r crawl.WorkerResults,
+) (rep crawl.ResultsReport, err error) {
 	if n.broken != nil {
 		return rep, n.broken
 	}
@@ -101,10 +110,15 @@ func (n *node) PutNotes(_ context.Context, lines []crawl.NoteLine) error {
 }
 
 func (n *node) Notes(_ context.Context, urls []string) (map[string]crawl.Note, error) {
-	return map[string]crawl.Note{"http://a.example/done": {Metadata: crawl.Metadata{"k": {"v"}}, Created: 7}}, nil
+	return map[string]crawl.Note{
+		"http://a.example/done": {Metadata: crawl.Metadata{"k": {"v"}}, Created: 7},
+	}, nil
 }
 
-func (n *node) PutGuests(_ context.Context, items []crawl.GuestPut) (answers []crawl.GuestAnswer, why []string) {
+func (n *node) PutGuests(
+	_ context.Context,
+	items []crawl.GuestPut,
+) (answers []crawl.GuestAnswer, why []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.guests = append(n.guests, items...)
@@ -125,22 +139,42 @@ func (n *node) Guest(_ context.Context, id, url string) (*crawl.GuestURL, error)
 	if id != "other" || url != "http://a.example/1" {
 		return nil, nil
 	}
-	return &crawl.GuestURL{Crawl: id, URL: url, Host: "a.example", Active: true, Refetch: 9, Created: 8, Metadata: crawl.Metadata{"k": {"v"}}}, nil
+	return &crawl.GuestURL{
+		Crawl:    id,
+		URL:      url,
+		Host:     "a.example",
+		Active:   true,
+		Refetch:  9,
+		Created:  8,
+		Metadata: crawl.Metadata{"k": {"v"}},
+	}, nil
 }
 
-func (n *node) GuestSums(_ context.Context, id string, host crawl.Host) (map[string]crawl.GuestSums, error) {
+func (n *node) GuestSums(
+	_ context.Context,
+	id string,
+	host crawl.Host,
+) (map[string]crawl.GuestSums, error) {
 	if host != "" && (host != "a.example" || id != "other") {
 		return nil, n.broken
 	}
-	return map[string]crawl.GuestSums{"other": {Queues: 2, ActiveQueues: 1, URLs: 5, Active: 3, InProcess: 1}}, n.broken
+	return map[string]crawl.GuestSums{
+		"other": {Queues: 2, ActiveQueues: 1, URLs: 5, Active: 3, InProcess: 1},
+	}, n.broken
 }
 
-func (n *node) EachGuest(_ context.Context, l crawl.GuestList, fn func(*crawl.GuestURL) (bool, error)) error {
+func (n *node) EachGuest(
+	_ context.Context,
+	l crawl.GuestList,
+	fn func(*crawl.GuestURL) (bool, error),
+) error {
 	for _, u := range []string{"http://a.example/1", "http://a.example/2"} {
-		if l.Crawl != "other" || l.Host != "" && l.Host != "a.example" || !strings.Contains(u, l.Contains) {
+		if l.Crawl != "other" || l.Host != "" && l.Host != "a.example" ||
+			!strings.Contains(u, l.Contains) {
 			continue
 		}
-		if more, err := fn(&crawl.GuestURL{Crawl: l.Crawl, URL: u, Host: "a.example"}); err != nil || !more {
+		if more, err := fn(&crawl.GuestURL{Crawl: l.Crawl, URL: u, Host: "a.example"}); err != nil ||
+			!more {
 			return err
 		}
 	}
@@ -148,7 +182,8 @@ func (n *node) EachGuest(_ context.Context, l crawl.GuestList, fn func(*crawl.Gu
 }
 
 func (n *node) EachGuestQueue(_ context.Context, id string, fn func(*crawl.GuestQueue) bool) error {
-	for _, q := range []crawl.GuestQueue{{Host: "a.example", URLs: 1, Active: 1}, {Host: "b.example", URLs: 1}, {Host: "c.example", URLs: 1, Active: 1, Blocked: 5}} {
+	for _, q := range []crawl.GuestQueue{{Host: "a.example", URLs: 1, Active: 1},
+		{Host: "b.example", URLs: 1}, {Host: "c.example", URLs: 1, Active: 1, Blocked: 5}} {
 		if id == "other" && !fn(&q) {
 			return nil
 		}
@@ -156,13 +191,24 @@ func (n *node) EachGuestQueue(_ context.Context, id string, fn func(*crawl.Guest
 	return n.broken
 }
 
-func (n *node) DeleteGuests(_ context.Context, id string, host crawl.Host, before int64) (int64, error) {
+func (n *node) DeleteGuests(
+	_ context.Context,
+	id string,
+	host crawl.Host,
+	before int64,
+) (int64, error) {
 	n.deleted = append(n.deleted, fmt.Sprint(id, " ", host, " ", before > 0))
 	return 4, n.broken
 }
 
-func (n *node) SetGuestRule(_ context.Context, id string, host crawl.Host, r crawl.GuestRule) (bool, error) {
-	n.rules = append(n.rules, fmt.Sprint(id, " ", host, " ", r.Block != nil, r.Delay != nil, r.Limit != nil))
+func (n *node) SetGuestRule(
+	_ context.Context,
+	id string,
+	host crawl.Host,
+	r crawl.GuestRule,
+) (bool, error) {
+	n.rules = append(n.rules,
+		fmt.Sprint(id, " ", host, " ", r.Block != nil, r.Delay != nil, r.Limit != nil))
 	return host != "nobody.example", n.broken
 }
 
@@ -183,7 +229,8 @@ func (n *node) ExplainURL(_ context.Context, url string, _ int) (*crawl.URLRepor
 }
 
 func (n *node) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
-	all := []string{"http://a.example/1", "http://a.example/2", "http://a.example/X", "http://a.example/x"}
+	all := []string{"http://a.example/1", "http://a.example/2", "http://a.example/X",
+		"http://a.example/x"}
 	from := 0
 	if q.After != "" {
 		_, _ = fmt.Sscan(q.After, &from)
@@ -212,8 +259,10 @@ func (n *node) DescribeHost(_ context.Context, host string) (*crawl.HostReport, 
 }
 
 func (n *node) Hosts(context.Context, string, int) (*crawl.HostsReport, error) {
-	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2}, {Host: "b.example", Queued: 1}, {Host: "c.example"},
-		{Host: "blocked.example", Queued: 4, State: crawl.HostBackoff}, {Host: "frozen.example", Queued: 4, State: crawl.HostFrozen}}}, nil
+	return &crawl.HostsReport{Hosts: []crawl.HostLine{{Host: "a.example", Queued: 2},
+		{Host: "b.example", Queued: 1}, {Host: "c.example"},
+		{Host: "blocked.example", Queued: 4, State: crawl.HostBackoff},
+		{Host: "frozen.example", Queued: 4, State: crawl.HostFrozen}}}, nil
 }
 
 func (n *node) BlockHost(_ context.Context, host crawl.Host, wait time.Duration) error {
@@ -240,7 +289,9 @@ func (n *node) ControlCrawl(_ context.Context, action string) (crawl.ActionRepor
 func (n *node) ChangeCrawl(_ context.Context, c crawl.CrawlChange) (crawl.CrawlReport, error) {
 	for name, value := range c.Settings {
 		if string(value) == "7" {
-			return crawl.CrawlReport{}, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: name, Detail: "not 7"}}}
+			return crawl.CrawlReport{}, &crawl.FieldErrors{
+				Fields: []crawl.FieldError{{Field: name, Detail: "not 7"}},
+			}
 		}
 		n.settings = append(n.settings, name+"="+string(value))
 	}
@@ -272,7 +323,8 @@ func serve(t testing.TB, b Backend, o Options) func() wire.URLFrontierClient {
 		}
 	})
 	return func() wire.URLFrontierClient {
-		conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient(l.Addr().String(),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,11 +374,15 @@ func put(t *testing.T, c wire.URLFrontierClient, items ...*wire.URLItem) (acks [
 }
 
 func discovered(url string, md ...string) *wire.URLItem {
-	return &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: infoWith(url, md)}}}
+	return &wire.URLItem{
+		Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: infoWith(url, md)}},
+	}
 }
 
 func known(url string, date uint64, md ...string) *wire.URLItem {
-	return &wire.URLItem{Item: &wire.URLItem_Known{Known: &wire.KnownURLItem{Info: infoWith(url, md), RefetchableFromDate: date}}}
+	return &wire.URLItem{Item: &wire.URLItem_Known{
+		Known: &wire.KnownURLItem{Info: infoWith(url, md), RefetchableFromDate: date},
+	}}
 }
 
 func infoWith(url string, md []string) *wire.URLInfo {
@@ -343,10 +399,15 @@ func TestLeasesAndResults(t *testing.T) {
 	c := dial(t, n, Options{})
 	s, err := c.GetURLs(t.Context(), &wire.GetParams{MaxQueues: 2})
 	got := collect(t, s, err)
-	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" || first(got[0].GetMetadata(), metaLease) != "l1" || first(got[0].GetMetadata(), metaLeft) != "12.5" || first(got[0].GetMetadata(), metaDepth) != "2" {
+	if len(got) != 2 || got[0].GetUrl() != "http://a.example/1" || got[0].GetKey() != "a.example" ||
+		first(got[0].GetMetadata(), metaLease) != "l1" ||
+		first(got[0].GetMetadata(), metaLeft) != "12.5" || first(got[0].GetMetadata(), metaDepth) != "2" {
 		t.Fatalf("GetURLs: %v", got)
 	}
-	for _, it := range []*wire.URLItem{discovered("http://a.example/big", "k", strings.Repeat("x", 4096)), known("http://a.example/big", 0, "k", strings.Repeat("x", 4096))} {
+	for _, it := range []*wire.URLItem{
+		discovered("http://a.example/big", "k", strings.Repeat("x", 4096)),
+		known("http://a.example/big", 0, "k", strings.Repeat("x", 4096)),
+	} {
 		if acks := put(t, c, it); acks[0] != "http://a.example/big SKIPPED" || len(n.notes) > 0 {
 			t.Errorf("too much metadata: %v, %v", acks, n.notes)
 		}
@@ -357,14 +418,19 @@ func TestLeasesAndResults(t *testing.T) {
 		known("http://x.example/", 0, metaLease, "gone"), // it has ended
 		known("http://b.example/2", 0, metaLease, "l1"),  // told by the client
 		discovered("http://a.example/new", metaSource, "http://a.example/1"), discovered("mailto:x"))
-	want := []string{"http://a.example/1 OK", "http://a.example/1 SKIPPED", "http://x.example/ SKIPPED", "http://b.example/2 OK", "http://a.example/new OK", "mailto:x SKIPPED"}
+	want := []string{"http://a.example/1 OK", "http://a.example/1 SKIPPED",
+		"http://x.example/ SKIPPED", "http://b.example/2 OK", "http://a.example/new OK",
+		"mailto:x SKIPPED"}
 	if !slices.Equal(acks, want) {
 		t.Errorf("acknowledged %v, want %v", acks, want)
 	}
-	if len(n.results) != 4 || n.results[1].LeaseID != "" || n.results[0].LeaseID != "l1" || n.results[0].Results[0].HTTPStatus != 200 {
+	if len(n.results) != 4 || n.results[1].LeaseID != "" || n.results[0].LeaseID != "l1" ||
+		n.results[0].Results[0].HTTPStatus != 200 {
 		t.Errorf("results %+v", n.results)
 	}
-	if notes := n.notes; len(notes) != 5 || !notes[0].Known || notes[2].URL != "http://a.example/new" || notes[2].Known || !slices.Equal(notes[2].Metadata[metaSource], []string{"http://a.example/1"}) || !notes[4].Drop {
+	if notes := n.notes; len(notes) != 5 || !notes[0].Known ||
+		notes[2].URL != "http://a.example/new" || notes[2].Known ||
+		!slices.Equal(notes[2].Metadata[metaSource], []string{"http://a.example/1"}) || !notes[4].Drop {
 		t.Errorf("notes %+v", notes)
 	}
 	if len(n.found) != 1 || n.found[0].SourceURL != "http://a.example/1" {
@@ -377,19 +443,25 @@ func TestQueriesForURLs(t *testing.T) {
 	t.Parallel()
 	n := &node{}
 	c := dial(t, n, Options{})
-	anyCrawl, id := &wire.GetParams_AnyCrawlID{AnyCrawlID: &wire.AnyCrawlID{}}, func(id string) *wire.GetParams_CrawlID { return &wire.GetParams_CrawlID{CrawlID: id} }
+	anyCrawl, id := &wire.GetParams_AnyCrawlID{
+		AnyCrawlID: &wire.AnyCrawlID{},
+	}, func(id string) *wire.GetParams_CrawlID { return &wire.GetParams_CrawlID{CrawlID: id} }
 	for _, g := range []struct {
 		p    *wire.GetParams
 		want []crawl.NextQuery
 	}{
 		{&wire.GetParams{}, []crawl.NextQuery{{Most: 100, Wait: time.Second, Any: true}}},
-		{&wire.GetParams{Item: anyCrawl, MaxQueues: 5000, DelayRequestable: 7}, []crawl.NextQuery{{Most: 1000, Wait: time.Second, Any: true, Life: 7 * time.Second}}},
+		{&wire.GetParams{Item: anyCrawl, MaxQueues: 5000, DelayRequestable: 7},
+			[]crawl.NextQuery{{Most: 1000, Wait: time.Second, Any: true, Life: 7 * time.Second}}},
 		{&wire.GetParams{Item: id(" "), MaxQueues: 3}, []crawl.NextQuery{{Most: 3, Wait: time.Second}}},
 		{&wire.GetParams{Item: id("DEFAULT"), Key: "A.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example"}}},
 		{&wire.GetParams{Item: id("x"), Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second, Host: "a.example", Crawl: "x"}}},
 		{&wire.GetParams{Item: id(strings.Repeat("x", 129))}, nil},
 		{&wire.GetParams{Key: "no host", Item: id("")}, nil},
-		{&wire.GetParams{Key: "a.example"}, []crawl.NextQuery{{Most: 1, Wait: time.Second / 2, Host: "a.example"}, {Most: 1, Wait: time.Second / 2, Host: "a.example", Crawl: crawl.OtherCrawls}}},
+		{&wire.GetParams{Key: "a.example"}, []crawl.NextQuery{
+			{Most: 1, Wait: time.Second / 2, Host: "a.example"},
+			{Most: 1, Wait: time.Second / 2, Host: "a.example", Crawl: crawl.OtherCrawls},
+		}},
 	} {
 		n.asked = nil
 		s, err := c.GetURLs(t.Context(), g.p)
@@ -414,14 +486,19 @@ func TestGuests(t *testing.T) {
 		return it
 	}
 	acks := put(t, c,
-		in("a", discovered("HTTP://A.example", "k", "v", metaLease, "x")), in("a", known("http://a.example/", 77, metaLease, "l9", metaStatus, "503")),
-		in("a", discovered("mailto:x")), in("a\x00", discovered("http://a.example/")), in("full", discovered("http://a.example/")), in("moving", discovered("http://a.example/")),
+		in("a", discovered("HTTP://A.example", "k", "v", metaLease, "x")),
+		in("a", known("http://a.example/", 77, metaLease, "l9", metaStatus, "503")),
+		in("a", discovered("mailto:x")), in("a\x00", discovered("http://a.example/")),
+		in("full", discovered("http://a.example/")), in("moving", discovered("http://a.example/")),
 		in("a", discovered("http://a.example/", "k", strings.Repeat("x", 4096))))
-	want := []string{"HTTP://A.example OK", "http://a.example/ OK", "mailto:x SKIPPED", "http://a.example/ SKIPPED", "http://a.example/ SKIPPED", "http://a.example/ FAIL", "http://a.example/ SKIPPED"}
+	want := []string{"HTTP://A.example OK", "http://a.example/ OK", "mailto:x SKIPPED",
+		"http://a.example/ SKIPPED", "http://a.example/ SKIPPED", "http://a.example/ FAIL",
+		"http://a.example/ SKIPPED"}
 	if !slices.Equal(acks, want) {
 		t.Errorf("acknowledged %v, want %v", acks, want)
 	}
-	if len(n.guests) != 4 || n.guests[0].URL != "http://a.example/" || len(n.guests[0].Metadata) != 1 || n.guests[0].Known {
+	if len(n.guests) != 4 || n.guests[0].URL != "http://a.example/" ||
+		len(n.guests[0].Metadata) != 1 || n.guests[0].Known {
 		t.Fatalf("stored %+v", n.guests)
 	}
 	if g := n.guests[1]; !g.Known || g.Lease != "l9" || g.Refetch != 77 || g.Result.HTTPStatus != 503 {
@@ -437,11 +514,15 @@ func TestFailuresMayBeSentAgain(t *testing.T) {
 	s, err := c.GetURLs(t.Context(), &wire.GetParams{})
 	collect(t, s, err)
 	n.broken = errors.New("the disk is full")
-	if acks := put(t, c, known("http://a.example/1", 0), discovered("http://a.example/2")); !slices.Equal(acks, []string{"http://a.example/1 FAIL", "http://a.example/2 FAIL"}) {
+	if acks := put(t, c, known("http://a.example/1", 0),
+		discovered("http://a.example/2")); !slices.Equal(acks,
+		[]string{"http://a.example/1 FAIL", "http://a.example/2 FAIL"}) {
 		t.Errorf("acknowledged %v", acks)
 	}
 	n.broken = nil
-	if acks := put(t, c, known("http://a.example/1", 0), discovered("http://a.example/2")); !slices.Equal(acks, []string{"http://a.example/1 OK", "http://a.example/2 OK"}) {
+	if acks := put(t, c, known("http://a.example/1", 0),
+		discovered("http://a.example/2")); !slices.Equal(acks,
+		[]string{"http://a.example/1 OK", "http://a.example/2 OK"}) {
 		t.Errorf("sent again: %v", acks)
 	}
 }
@@ -453,12 +534,14 @@ func TestBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: "http://a.example/1"}, {Url: "bad"}, {Url: "http://a.example/2"}, {Url: "http://a.example/3", CrawlID: "another"}, {}}}
+	batch := &wire.DiscoveredBatch{ID: "b1", Items: []*wire.URLInfo{{Url: "http://a.example/1"},
+		{Url: "bad"}, {Url: "http://a.example/2"}, {Url: "http://a.example/3", CrawlID: "another"}, {}}}
 	if err := s.Send(batch); err != nil {
 		t.Fatal(err)
 	}
 	ack, err := s.Recv()
-	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_OK, wire.AckMessage_OK, wire.AckMessage_SKIPPED}
+	want := []wire.AckMessage_Status{wire.AckMessage_OK, wire.AckMessage_SKIPPED, wire.AckMessage_OK,
+		wire.AckMessage_OK, wire.AckMessage_SKIPPED}
 	if err != nil || ack.GetID() != "b1" || !slices.Equal(ack.GetStatuses(), want) {
 		t.Errorf("acknowledged %v, %v", ack, err)
 	}
@@ -478,12 +561,17 @@ func TestResultOf(t *testing.T) {
 		{"busy", known("u", 1_000_000_060, metaStatus, "503"), crawl.WorkerResult{Status: "success", HTTPStatus: 503, RetryAfter: 60}},
 		{"no answer", known("u", 0, metaError, "timeout"), crawl.WorkerResult{Status: "error", Error: "timeout"}},
 		{"no answer, and a date", known("u", 1_000_000_060, metaError, "timeout"), crawl.WorkerResult{Status: "postponed", Error: "timeout"}},
-		{"an error of StormCrawler", known("u", 1_000_000_060, metaErrors, "2"), crawl.WorkerResult{Status: "postponed", Error: "the client counts errors of it"}},
+		{"an error of StormCrawler", known("u", 1_000_000_060, metaErrors, "2"),
+			crawl.WorkerResult{Status: "postponed", Error: "the client counts errors of it"}},
 		{"its cause", known("u", 0, metaCause, "x"), crawl.WorkerResult{Status: "error", Error: "x"}},
 		{"a success of StormCrawler", known("u", 1_000_000_060), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"nonsense", known("u", 0, metaStatus, "99999999999999999999"), crawl.WorkerResult{Status: "success", HTTPStatus: 200}},
 		{"the end of time", known("u", 1<<64-1, metaError, "x"), crawl.WorkerResult{Status: "postponed", Error: "x"}},
-		{"busy until the end of time", known("u", 1<<64-1, metaStatus, "429"), crawl.WorkerResult{Status: "success", HTTPStatus: 429, RetryAfter: time.Duration(math.MaxInt64).Seconds()}},
+		{"busy until the end of time", known("u", 1<<64-1, metaStatus, "429"), crawl.WorkerResult{
+			Status:     "success",
+			HTTPStatus: 429,
+			RetryAfter: time.Duration(math.MaxInt64).Seconds(),
+		}},
 	} {
 		c.want.URL = "u"
 		got := resultOf(c.item.GetKnown(), now)
@@ -511,33 +599,48 @@ func TestQueries(t *testing.T) {
 	queues, err := c.ListQueues(ctx, &wire.Pagination{Start: 1})
 	ask("ListQueues", `values:"b.example" start:1 size:1`, queues, err)
 	queues, err = c.ListQueues(ctx, &wire.Pagination{Start: 2, IncludeInactive: true})
-	ask("ListQueues", `values:"c.example" values:"blocked.example" values:"frozen.example" start:2 size:3`, queues, err)
+	ask("ListQueues",
+		`values:"c.example" values:"blocked.example" values:"frozen.example" start:2 size:3`, queues, err)
 	queues, err = c.ListQueues(ctx, &wire.Pagination{})
 	ask("ListQueues", `values:"a.example" values:"b.example" size:2`, queues, err)
 	st, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
-	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 4 || st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
+	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 4 ||
+		st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
 		t.Errorf("GetStats: %v, %v", st, err)
 	}
-	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil || st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetCounts()["active_queues"] != 1 || st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
+	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil ||
+		st.GetSize() != 2 || st.GetInProcess() != 1 || st.GetCounts()["active_queues"] != 1 ||
+		st.GetNumberOfQueues() != 1 || st.GetCounts()["completed"] != 5 {
 		t.Errorf("GetStats of a host: %v, %v", st, err)
 	}
-	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "nobody.example"}); err != nil || st.GetNumberOfQueues() != 0 {
+	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "nobody.example"}); err != nil ||
+		st.GetNumberOfQueues() != 0 {
 		t.Errorf("GetStats of an unknown host: %v, %v", st, err)
 	}
 	item, err := c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/queued"})
 	if err != nil || item.GetDiscovered().GetInfo().GetKey() != "a.example" {
 		t.Errorf("GetURLStatus: %v, %v", item, err)
 	}
-	if item, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/done"}); err != nil || item.GetKnown().GetRefetchableFromDate() != 2_000_000_000 {
+	if item, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{
+		Url: "http://a.example/done",
+	}); err != nil || item.GetKnown().GetRefetchableFromDate() != 2_000_000_000 {
 		t.Errorf("GetURLStatus: %v, %v", item, err)
 	}
-	if _, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{Url: "http://a.example/never"}); status.Code(err) != codes.NotFound {
+	if _, err = c.GetURLStatus(ctx, &wire.URLStatusRequest{
+		Url: "http://a.example/never",
+	}); status.Code(err) != codes.NotFound {
 		t.Errorf("GetURLStatus of an unknown URL: %v", err)
 	}
 	x, yes := "x", true
 	n1, err := c.CountURLs(ctx, &wire.CountUrlParams{Filter: &x, Key: "a.example", IgnoreCase: &yes})
-	ask("CountURLs", "value:4", n1, err)                                                                  // a.example has an x as well
-	for key, want := range map[string]string{"A.Example": "value:4", "b.example": "", "not/a/host": ""} { // a queue's key is a host
+	// a.example has an x as well
+	ask("CountURLs", "value:4", n1, err)
+	// a queue's key is a host
+	for key, want := range map[string]string{
+		"A.Example":  "value:4",
+		"b.example":  "",
+		"not/a/host": "",
+	} {
 		n1, err = c.CountURLs(ctx, &wire.CountUrlParams{Key: key})
 		ask("CountURLs of "+key, want, n1, err)
 		list, err := c.ListURLs(ctx, &wire.ListUrlParams{Key: key})
@@ -551,7 +654,9 @@ func TestQueries(t *testing.T) {
 	n1, err = c.CountURLs(ctx, &wire.CountUrlParams{})
 	ask("CountURLs", "value:10", n1, err)
 	list, err := c.ListURLs(ctx, &wire.ListUrlParams{Start: 1, Size: 2})
-	if all := collect(t, list, err); len(all) != 2 || all[0].GetKnown().GetInfo().GetUrl() != "http://a.example/2" || all[1].GetKnown().GetInfo().GetUrl() != "http://a.example/X" {
+	if all := collect(t, list, err); len(all) != 2 ||
+		all[0].GetKnown().GetInfo().GetUrl() != "http://a.example/2" ||
+		all[1].GetKnown().GetInfo().GetUrl() != "http://a.example/X" {
 		t.Errorf("ListURLs: %v", all)
 	}
 }
@@ -568,10 +673,13 @@ func TestActive(t *testing.T) {
 			t.Errorf("active %v, %v; want %v", got, err, want)
 		}
 	}
-	if len(n.changes) != 2 || n.changes[0].New != crawl.ActionPause || n.changes[0].From != "127.0.0.1" {
+	if len(n.changes) != 2 || n.changes[0].New != crawl.ActionPause ||
+		n.changes[0].From != "127.0.0.1" {
 		t.Errorf("the audit log has %+v", n.changes)
 	}
-	if _, err := c.SetActive(t.Context(), &wire.Active{Local: true}); status.Code(err) != codes.Unimplemented {
+	if _, err := c.SetActive(t.Context(), &wire.Active{
+		Local: true,
+	}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("one node alone: %v", err)
 	}
 }
@@ -584,41 +692,66 @@ func TestSettings(t *testing.T) {
 	delay := func(p *wire.QueueDelayParams) error { _, err := c.SetDelay(ctx, p); return err }
 	limit := func(p *wire.CrawlLimitParams) error { _, err := c.SetCrawlLimit(ctx, p); return err }
 	for name, err := range map[string]error{
-		"SetDelay": delay(&wire.QueueDelayParams{DelayRequestable: 90}), "SetCrawlLimit": limit(&wire.CrawlLimitParams{Limit: 500, CrawlID: "DEFAULT"}),
+		"SetDelay":      delay(&wire.QueueDelayParams{DelayRequestable: 90}),
+		"SetCrawlLimit": limit(&wire.CrawlLimitParams{Limit: 500, CrawlID: "DEFAULT"}),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	slices.Sort(n.settings)
-	if want := []string{`delay="1m30s"`, `max_pages_per_host=500`}; !slices.Equal(n.settings, want) || len(n.changes) != 2 || n.changes[0].Status != 200 {
+	if want := []string{`delay="1m30s"`, `max_pages_per_host=500`}; !slices.Equal(n.settings, want) ||
+		len(n.changes) != 2 || n.changes[0].Status != 200 {
 		t.Errorf("changed %v, %+v; want %v", n.settings, n.changes, want)
 	}
-	if err := limit(&wire.CrawlLimitParams{Limit: 7}); status.Code(err) != codes.InvalidArgument || n.changes[2].Status != 409 {
+	if err := limit(&wire.CrawlLimitParams{Limit: 7}); status.Code(err) != codes.InvalidArgument ||
+		n.changes[2].Status != 409 {
 		t.Errorf("a value that is refused: %v", err)
 	}
-	if err := errors.Join(delay(&wire.QueueDelayParams{Key: "A.example", DelayRequestable: 5}), delay(&wire.QueueDelayParams{Key: "nobody.example"})); err != nil || !slices.Equal(n.blocks, []string{"a.example each 5s"}) {
+	if err := errors.Join(delay(&wire.QueueDelayParams{Key: "A.example", DelayRequestable: 5}),
+		delay(&wire.QueueDelayParams{
+			Key: "nobody.example",
+		})); err != nil || !slices.Equal(n.blocks, []string{"a.example each 5s"}) {
 		t.Errorf("of one host: %v, %v", n.blocks, err)
 	}
-	if err := delay(&wire.QueueDelayParams{Key: "no host"}); status.Code(err) != codes.InvalidArgument {
+	if err := delay(&wire.QueueDelayParams{
+		Key: "no host",
+	}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("of no host: %v", err)
 	}
 	before := len(n.settings)
-	if err := errors.Join(delay(&wire.QueueDelayParams{CrawlID: "another"}), delay(&wire.QueueDelayParams{CrawlID: "another", Key: "a.example"}), limit(&wire.CrawlLimitParams{CrawlID: "another", Key: "a.example"})); err != nil {
+	if err := errors.Join(delay(&wire.QueueDelayParams{CrawlID: "another"}),
+		delay(&wire.QueueDelayParams{
+			CrawlID: "another",
+			Key:     "a.example",
+		}), limit(&wire.CrawlLimitParams{CrawlID: "another", Key: "a.example"})); err != nil {
 		t.Errorf("another crawl: %v", err)
 	}
-	if err := limit(&wire.CrawlLimitParams{CrawlID: "another", Key: "nobody.example"}); status.Code(err) != codes.NotFound {
+	if err := limit(&wire.CrawlLimitParams{
+		CrawlID: "another",
+		Key:     "nobody.example",
+	}); status.Code(err) != codes.NotFound {
 		t.Errorf("a queue that is not there: %v", err)
 	}
-	if want := []string{"another  false true false", "another a.example false true false", "another a.example false false true", "another nobody.example false false true"}; !slices.Equal(n.rules, want) || len(n.settings) != before {
+	if want := []string{
+		"another  false true false",
+		"another a.example false true false",
+		"another a.example false false true",
+		"another nobody.example false false true",
+	}; !slices.Equal(n.rules, want) || len(n.settings) != before {
 		t.Errorf("rules %q, want %q", n.rules, want)
 	}
-	for _, l := range []wire.LogLevelParams_Level{wire.LogLevelParams_ERROR, wire.LogLevelParams_WARN, wire.LogLevelParams_INFO, wire.LogLevelParams_DEBUG, wire.LogLevelParams_TRACE} {
-		if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: l}); err != nil || level.Level().String() != l.String() && l != wire.LogLevelParams_TRACE {
+	for _, l := range []wire.LogLevelParams_Level{wire.LogLevelParams_ERROR, wire.LogLevelParams_WARN,
+		wire.LogLevelParams_INFO, wire.LogLevelParams_DEBUG, wire.LogLevelParams_TRACE} {
+		if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: l}); err != nil ||
+			level.Level().String() != l.String() && l != wire.LogLevelParams_TRACE {
 			t.Errorf("%v: %v, %v", l, level.Level(), err)
 		}
 	}
-	if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Level: 99}); status.Code(err) != codes.InvalidArgument || level.Level() != slog.LevelDebug {
+	if _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{
+		Local: true,
+		Level: 99,
+	}); status.Code(err) != codes.InvalidArgument || level.Level() != slog.LevelDebug {
 		t.Errorf("no level: %v", err)
 	}
 	n.broken = fmt.Errorf("%w: a widening", crawl.ErrForbidden)
@@ -652,8 +785,10 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%v: %v, want %v", b.p, err, b.want)
 		}
 	}
-	want := []string{"a.example 1h0m0s", "a.example 0s", "[::1] 0s", fmt.Sprint("a.example ", time.Duration(math.MaxInt64).Round(time.Minute))}
-	if !slices.Equal(n.blocks, want) || len(n.changes) != 6 || !slices.Equal(n.rules, []string{"another a.example true false false"}) {
+	want := []string{"a.example 1h0m0s", "a.example 0s", "[::1] 0s",
+		fmt.Sprint("a.example ", time.Duration(math.MaxInt64).Round(time.Minute))}
+	if !slices.Equal(n.blocks, want) || len(n.changes) != 6 ||
+		!slices.Equal(n.rules, []string{"another a.example true false false"}) {
 		t.Errorf("blocked %q, want %q; the audit log has %+v", n.blocks, want, n.changes)
 	}
 }
@@ -667,17 +802,30 @@ func TestWhatIsNotThere(t *testing.T) {
 			_, err := c.BlockQueueUntil(ctx, &wire.BlockQueueParams{Key: "a.example", Local: true})
 			return err
 		},
-		"SetDelay at a node":       func() error { _, err := c.SetDelay(ctx, &wire.QueueDelayParams{Local: true}); return err },
-		"SetCrawlLimit of a host":  func() error { _, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{Key: "a.example"}); return err },
-		"SetLogLevel of all nodes": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{}); return err },
+		"SetDelay at a node": func() error {
+			_, err := c.SetDelay(ctx, &wire.QueueDelayParams{Local: true})
+			return err
+		},
+		"SetCrawlLimit of a host": func() error {
+			_, err := c.SetCrawlLimit(ctx, &wire.CrawlLimitParams{Key: "a.example"})
+			return err
+		},
+		"SetLogLevel of all nodes": func() error {
+			_, err := c.SetLogLevel(ctx, &wire.LogLevelParams{})
+			return err
+		},
 		"SetLogLevel of a package": func() error {
 			_, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true, Package: "x"})
 			return err
 		},
-		"SetLogLevel that is fixed": func() error { _, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true}); return err },
+		"SetLogLevel that is fixed": func() error {
+			_, err := c.SetLogLevel(ctx, &wire.LogLevelParams{Local: true})
+			return err
+		},
 	}
 	for name, call := range calls {
-		if err := call(); status.Code(err) != codes.Unimplemented || strings.Contains(err.Error(), "not implemented") {
+		if err := call(); status.Code(err) != codes.Unimplemented ||
+			strings.Contains(err.Error(), "not implemented") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -689,25 +837,31 @@ func TestDeletes(t *testing.T) {
 	n := &node{}
 	c, ctx := dial(t, n, Options{}), t.Context()
 	for _, p := range []*wire.DeleteCrawlMessage{{Value: "x"}, {}, {Value: "a\x00"}} {
-		if got, err := c.DeleteCrawl(ctx, p); err != nil || (got.GetValue() == 4) != (p.GetValue() != "a\x00") {
+		if got, err := c.DeleteCrawl(ctx, p); err != nil ||
+			(got.GetValue() == 4) != (p.GetValue() != "a\x00") {
 			t.Errorf("%v: %v, %v", p, got, err)
 		}
 	}
-	for _, p := range []*wire.QueueWithinCrawlParams{{Key: "a.example", CrawlID: "x"}, {Key: "A.example"}, {CrawlID: "x"}} {
+	for _, p := range []*wire.QueueWithinCrawlParams{{Key: "a.example", CrawlID: "x"},
+		{Key: "A.example"}, {CrawlID: "x"}} {
 		if got, err := c.DeleteQueue(ctx, p); err != nil || (got.GetValue() == 4) != (p.GetKey() != "") {
 			t.Errorf("%v: %v, %v", p, got, err)
 		}
 	}
-	for _, p := range []*wire.PurgeUrlParams{{Days: 3, CrawlID: "x"}, {Key: "a.example", CrawlID: "DEFAULT"}, {Key: "no host"}, {Days: 1<<32 - 1}} {
+	for _, p := range []*wire.PurgeUrlParams{{Days: 3, CrawlID: "x"},
+		{Key: "a.example", CrawlID: "DEFAULT"}, {Key: "no host"}, {Days: 1<<32 - 1}} {
 		if _, err := c.PurgeURLs(ctx, p); err != nil {
 			t.Errorf("%v: %v", p, err)
 		}
 	}
-	if want := []string{"x  false", "  false", "x a.example false", " a.example false", "x  true", " a.example true", "  true"}; !slices.Equal(n.deleted, want) {
+	if want := []string{"x  false", "  false", "x a.example false", " a.example false", "x  true",
+		" a.example true", "  true"}; !slices.Equal(n.deleted, want) {
 		t.Errorf("deleted %q, want %q", n.deleted, want)
 	}
 	n.broken = crawl.ErrMoving
-	if _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{Value: "x"}); status.Code(err) != codes.Unavailable {
+	if _, err := c.DeleteCrawl(ctx, &wire.DeleteCrawlMessage{
+		Value: "x",
+	}); status.Code(err) != codes.Unavailable {
 		t.Errorf("a part is on its way: %v", err)
 	}
 }
@@ -723,7 +877,11 @@ func TestAccess(t *testing.T) {
 		}
 		return crawl.Caller{}, errors.New("no token")
 	}})
-	for secret, want := range map[string][2]codes.Code{"": {codes.Unauthenticated, codes.Unauthenticated}, "read": {codes.OK, codes.PermissionDenied}, "operate": {codes.OK, codes.OK}} {
+	for secret, want := range map[string][2]codes.Code{
+		"":        {codes.Unauthenticated, codes.Unauthenticated},
+		"read":    {codes.OK, codes.PermissionDenied},
+		"operate": {codes.OK, codes.OK},
+	} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+secret)
 		_, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
 		s, serr := c.GetURLs(ctx, &wire.GetParams{})
@@ -732,7 +890,9 @@ func TestAccess(t *testing.T) {
 				serr = nil
 			}
 		}
-		if _, err := c.SetDelay(ctx, &wire.QueueDelayParams{}); status.Code(err) != codes.PermissionDenied && secret != "" {
+		if _, err := c.SetDelay(ctx, &wire.QueueDelayParams{}); status.Code(err) !=
+			codes.PermissionDenied &&
+			secret != "" {
 			t.Errorf("with %q the delay was set: %v", secret, err)
 		}
 		if status.Code(err) != want[0] || status.Code(serr) != want[1] {
@@ -895,7 +1055,8 @@ func TestSeedsAreAudited(t *testing.T) {
 		{[]string{"http://a.example/"}, []string{"1 seed: http://a.example/"}},
 		{[]string{"http://a.example/ link", "http://b.example/ link"}, nil},
 		{[]string{"http://a.example/ link", "http://b.example/", "http://c.example/ link"}, []string{"1 seed: http://b.example/"}},
-		{[]string{"http://a.example/", "http://b.example/", "http://c.example/"}, []string{"1 seed: http://a.example/", "2 seeds: http://b.example/"}},
+		{[]string{"http://a.example/", "http://b.example/", "http://c.example/"},
+			[]string{"1 seed: http://a.example/", "2 seeds: http://b.example/"}},
 		{[]string{"ftp://a.example/"}, nil},
 	} {
 		for _, batches := range []bool{false, true} {
@@ -932,7 +1093,9 @@ func TestSeedsAreAudited(t *testing.T) {
 					t.Fatal(openErr)
 				}
 				for _, u := range c.urls {
-					item := &wire.URLItem{Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: items(u)}}}
+					item := &wire.URLItem{
+						Item: &wire.URLItem_Discovered{Discovered: &wire.DiscoveredURLItem{Info: items(u)}},
+					}
 					if err = s.Send(item); err == nil {
 						_, err = s.Recv()
 					}

@@ -76,7 +76,8 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 			holders = append(holders, h)
 		}
 		var ended int64
-		for deadline := time.Now().Add(5 * time.Second); ended < conns*calls-c.open && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Second); ended < conns*calls-c.open &&
+			time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			ended = 0
 			for _, h := range holders {
 				ended += h.Ended()
@@ -87,7 +88,8 @@ func TestStrangersMessagesAreNotKept(t *testing.T) { //nolint:paralleltest // me
 		if ended < conns*calls-c.open {
 			t.Errorf("%s: only %d of %d calls were refused", c.what, ended, conns*calls)
 		}
-		if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > c.open*maxMessageBytes*3/2+12<<20 {
+		if kept := int64(after.HeapAlloc) -
+			int64(before.HeapAlloc); kept > c.open*maxMessageBytes*3/2+12<<20 {
 			t.Errorf("%s: %d bytes are kept", c.what, kept)
 		}
 		for _, h := range holders {
@@ -108,7 +110,8 @@ func TestUnaryCallsEnd(t *testing.T) {
 	defer h.Close()
 	c := dialTo(t, addr)
 	for { // until the calls have begun
-		if _, err := c.GetStats(t.Context(), &wire.QueueWithinCrawlParams{}); status.Code(err) == codes.ResourceExhausted {
+		if _, err := c.GetStats(t.Context(), &wire.QueueWithinCrawlParams{}); status.Code(err) ==
+			codes.ResourceExhausted {
 			break
 		} else if err != nil {
 			t.Fatal(err)
@@ -125,7 +128,8 @@ func TestUnaryCallsEnd(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	for range 3 * maxUnary {
-		if _, err := c.GetStats(t.Context(), &wire.QueueWithinCrawlParams{}); err != nil && status.Code(err) != codes.ResourceExhausted {
+		if _, err := c.GetStats(t.Context(), &wire.QueueWithinCrawlParams{}); err != nil &&
+			status.Code(err) != codes.ResourceExhausted {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +140,10 @@ func TestUnaryCallsEnd(t *testing.T) {
 func TestLargestMessage(t *testing.T) {
 	t.Parallel()
 	c := dialTo(t, serveAt(t, &node{}, Options{}))
-	for size, want := range map[int]codes.Code{maxMessageBytes - 100: codes.OK, maxMessageBytes + 1: codes.ResourceExhausted} {
+	for size, want := range map[int]codes.Code{
+		maxMessageBytes - 100: codes.OK,
+		maxMessageBytes + 1:   codes.ResourceExhausted,
+	} {
 		p := &wire.QueueWithinCrawlParams{Key: strings.Repeat("k", size)}
 		p.Key = p.Key[:len(p.Key)-max(0, proto.Size(p)-size)]
 		_, err := c.GetStats(t.Context(), p, grpc.MaxCallSendMsgSize(64<<20))

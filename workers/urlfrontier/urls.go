@@ -27,7 +27,8 @@ const (
 	metaSource = "source_url"
 	metaStatus = "fetch.statusCode" // as StormCrawler calls it
 	metaError  = "fetch.exception"
-	metaPath   = "url.path" // the pages that led to a URL, the last one last; so are the next three StormCrawler's
+	// the pages that led to a URL, the last one last; so are the next three StormCrawler's
+	metaPath   = "url.path"
 	metaCause  = "error.cause"
 	metaErrors = "fetch.error.count"
 	ourPrefix  = "crawlnode." // of what is never kept
@@ -445,7 +446,8 @@ func (s *Server) storeIn(
 		all(wire.AckMessage_FAIL)
 	case err == nil && report.Rejected == 0:
 	case len(found) == 1, err == nil && report.Rejected == len(found):
-		why := "it is no URL that may be fetched, or outside of the crawl's scope (crawlnode urls why tells)"
+		why := "it is no URL that may be fetched, or outside of the crawl's scope (crawlnode urls " +
+			"why tells)"
 		if err != nil {
 			why = err.Error()
 		}

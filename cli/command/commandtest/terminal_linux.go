@@ -27,7 +27,10 @@ func OpenTerminal(t *testing.T, columns uint16) (terminal *os.File, written func
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{
+		Row: 24,
+		Col: columns,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)

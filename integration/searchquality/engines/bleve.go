@@ -14,8 +14,9 @@ import (
 	"crawlnode/search/index"
 )
 
-// scorch is bleve's index. With its defaults a question finds pages with any of its words; tuned it stems English, scores
-// by BM25, weighs fields, and asks for all words, then for words that are spelt nearly alike, then for any.
+// scorch is bleve's index. With its defaults a question finds pages with any of its words; tuned it
+// stems English, scores by BM25, weighs fields, and asks for all words, then for words that are
+// spelt nearly alike, then for any.
 type scorch struct {
 	x       bleve.Index
 	tuned   bool
@@ -71,7 +72,8 @@ func (b *scorch) ask(text string) ([]searchquality.Found, error) {
 			words = append(words, string(s.Word()))
 		}
 	}
-	for _, q := range []query.Query{b.every(words, 0, true), b.every(words, 1, true), b.every(words, 0, false)} {
+	for _, q := range []query.Query{b.every(words, 0, true), b.every(words, 1, true),
+		b.every(words, 0, false)} {
 		if found, err := b.query(q); err != nil || len(found) > 0 {
 			return found, err
 		}

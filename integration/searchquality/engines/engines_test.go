@@ -15,7 +15,9 @@ import (
 	"crawlnode/search/index"
 )
 
-var prepared = flag.String("prepared", "", "folder with documents and questions, made by TestQuality of integration/searchquality with -search.prepare")
+var prepared = flag.String("prepared", "",
+	"folder with documents and questions, made by TestQuality of integration/searchquality with "+
+		"-search.prepare")
 
 // engine is what is measured.
 type engine interface {
@@ -69,8 +71,11 @@ func measure(t *testing.T, open func(string) (engine, error)) {
 		time.Sleep(2 * time.Second)
 	}
 	settled = processor(t) - before
-	t.Logf("%d pages, %.1f MB of text: %v of processor a page, %v with what follows in the background; %.1f MB on disk; memory %s", pages, float64(text)/1e6,
-		(cpu / time.Duration(pages)).Round(time.Microsecond), ((cpu + settled) / time.Duration(pages)).Round(time.Microsecond), float64(folder(t, dir))/1e6, memory(t))
+	t.Logf("%d pages, %.1f MB of text: %v of processor a page, "+
+		"%v with what follows in the background; %.1f MB on disk; memory %s", pages, float64(text)/1e6,
+		(cpu / time.Duration(pages)).Round(time.Microsecond),
+		((cpu + settled) / time.Duration(pages)).Round(time.Microsecond), float64(folder(t, dir))/1e6,
+		memory(t))
 	sets, err := searchquality.Questions(*prepared)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +86,8 @@ func measure(t *testing.T, open func(string) (engine, error)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %v, %v of processor a question", set.Name, score, ((processor(t) - before) / time.Duration(len(set.Questions))).Round(10*time.Microsecond))
+		t.Logf("%s: %v, %v of processor a question", set.Name, score,
+			((processor(t) - before) / time.Duration(len(set.Questions))).Round(10*time.Microsecond))
 	}
 	t.Logf("memory after the questions: %s", memory(t))
 	if err := e.close(); err != nil {

@@ -13,8 +13,9 @@ import (
 	"crawlnode/search/index"
 )
 
-// fts5 is SQLite's index. With its defaults it keeps the text itself, and splits words at what is no letter or
-// digit; tuned it stems English, keeps the documents compressed in a table beside it, and looks for near words first.
+// fts5 is SQLite's index. With its defaults it keeps the text itself, and splits words at what is
+// no letter or digit; tuned it stems English, keeps the documents compressed in a table beside it,
+// and looks for near words first.
 type fts5 struct {
 	db     *sql.DB
 	tuned  bool
@@ -27,11 +28,13 @@ func newFTS5(dir string, tuned bool) (engine, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	schema := []string{"CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, title, headings, description, text)"}
+	schema := []string{
+		"CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, title, headings, description, text)"}
 	if tuned {
 		schema = []string{
 			"PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32768",
-			"CREATE VIRTUAL TABLE page USING fts5(url, title, headings, description, text, content='', tokenize='porter unicode61 remove_diacritics 2')",
+			"CREATE VIRTUAL TABLE page USING fts5(url, title, headings, description, text, content='', " +
+				"tokenize='porter unicode61 remove_diacritics 2')",
 			"CREATE TABLE document(id INTEGER PRIMARY KEY, url TEXT UNIQUE, record BLOB)",
 		}
 	}
@@ -40,7 +43,8 @@ func newFTS5(dir string, tuned bool) (engine, error) {
 			return nil, err
 		}
 	}
-	packer, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	packer, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1))
 	return &fts5{db, tuned, packer}, err
 }
 
@@ -53,18 +57,21 @@ func (f *fts5) add(docs []index.Document) error {
 	for i := range docs {
 		d := &docs[i]
 		if !f.tuned {
-			if _, err := tx.Exec("INSERT INTO page VALUES (?,?,?,?,?)", d.URL, d.Title, d.Headings, d.Description, d.Text); err != nil {
+			if _, err := tx.Exec("INSERT INTO page VALUES (?,?,?,?,?)", d.URL, d.Title, d.Headings,
+				d.Description, d.Text); err != nil {
 				return err
 			}
 			continue
 		}
-		row, err := tx.Exec("INSERT INTO document(url, record) VALUES (?,?)", d.URL, f.packer.EncodeAll(index.AppendDocument(nil, d), nil))
+		row, err := tx.Exec("INSERT INTO document(url, record) VALUES (?,?)", d.URL,
+			f.packer.EncodeAll(index.AppendDocument(nil, d), nil))
 		if err != nil {
 			return err
 		}
 		id, _ := row.LastInsertId()
-		if _, err := tx.Exec("INSERT INTO page(rowid, url, title, headings, description, text) VALUES (?,?,?,?,?,?)",
-			id, d.URL, d.Title, d.Headings, d.Description, d.Text); err != nil {
+		if _, err := tx.Exec(
+			"INSERT INTO page(rowid, url, title, headings, description, text) VALUES (?,?,?,?,?,?)", id,
+			d.URL, d.Title, d.Headings, d.Description, d.Text); err != nil {
 			return err
 		}
 	}
@@ -80,7 +87,8 @@ func (f *fts5) ask(text string) ([]searchquality.Found, error) {
 	if !f.tuned {
 		return f.query("SELECT url FROM page WHERE page MATCH ? ORDER BY rank LIMIT 10", all)
 	}
-	const query = "SELECT d.url FROM (SELECT rowid FROM page WHERE page MATCH ? ORDER BY bm25(page, 1, 4, 1.6, 0.8, 1) LIMIT 10) p JOIN document d ON d.id = p.rowid"
+	const query = "SELECT d.url FROM (SELECT rowid FROM page WHERE page MATCH ? ORDER BY bm25(page, " +
+		"1, 4, 1.6, 0.8, 1) LIMIT 10) p JOIN document d ON d.id = p.rowid"
 	var out []searchquality.Found
 	for _, match := range []string{"NEAR(" + all + ", 12)", all, strings.Join(words, " OR ")} {
 		more, err := f.query(query, match)

@@ -20,7 +20,8 @@ func (o *ours) add(docs []index.Document) error {
 }
 
 func (o *ours) ask(text string) ([]searchquality.Found, error) {
-	p, err := index.Search(context.Background(), o.x, index.Request{Text: text, Page: 1, Size: 10, Now: searchquality.Noon})
+	p, err := index.Search(context.Background(), o.x,
+		index.Request{Text: text, Page: 1, Size: 10, Now: searchquality.Noon})
 	var out []searchquality.Found
 	for _, r := range p.Results {
 		out = append(out, searchquality.Found{URL: r.URL, AlsoAt: r.AlsoAt})

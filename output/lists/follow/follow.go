@@ -22,7 +22,8 @@ import (
 const (
 	linesSuffix = ".jsonl.gz"
 	tailSuffix  = ".jsonl.tail"
-	// maxMember bounds the text of one member, in bytes. The writer makes members of 1 MiB and one piece.
+	// maxMember bounds the text of one member, in bytes. The writer makes members of 1 MiB and one
+	// piece.
 	maxMember = 64 << 20
 )
 
@@ -37,19 +38,21 @@ type Cursor struct {
 type Reader struct {
 	dir, kind string
 	at        Cursor
-	// member has the lines of the member at at.Offset, and ends where the next one begins; nil: none is in memory.
+	// member has the lines of the member at at.Offset, and ends where the next one begins; nil: none
+	// is in memory.
 	member []byte
 	ends   int64
 }
 
-// New makes a reader of an output ("pages") in a folder of derived files, which goes on at a cursor.
+// New makes a reader of an output ("pages") in a folder of derived files, which goes on at a
+// cursor.
 func New(dir, kind string, at Cursor) *Reader { return &Reader{dir: dir, kind: kind, at: at} }
 
 // At is where the next line begins.
 func (r *Reader) At() Cursor { return r.at }
 
-// Next returns the next lines, at most limit, without their line ends. None: there is no more now. The lines are
-// valid until the next call. An error is of the disk, or says that a file is damaged.
+// Next returns the next lines, at most limit, without their line ends. None: there is no more now.
+// The lines are valid until the next call. An error is of the disk, or says that a file is damaged.
 func (r *Reader) Next(limit int) ([][]byte, error) {
 	for {
 		lines, more, err := r.step(limit)
@@ -59,7 +62,8 @@ func (r *Reader) Next(limit int) ([][]byte, error) {
 	}
 }
 
-// step reads from one place: a file's next member, the tail, or the beginning of the next file. more: there may be lines behind it.
+// step reads from one place: a file's next member, the tail, or the beginning of the next file.
+// more: there may be lines behind it.
 func (r *Reader) step(limit int) (lines [][]byte, more bool, err error) {
 	if r.member != nil {
 		return r.fromMember(limit), true, nil
@@ -152,8 +156,9 @@ func (r *Reader) fromMember(limit int) (lines [][]byte) {
 	return lines
 }
 
-// tail reads the tail of the open file: up to where the file is on the disk, and the whole lines since. tail is nil
-// when it cannot be read now, because it is being begun anew or the file is being finished.
+// tail reads the tail of the open file: up to where the file is on the disk, and the whole lines
+// since. tail is nil when it cannot be read now, because it is being begun anew or the file is
+// being finished.
 func (r *Reader) tail() (after int64, tail []byte, err error) {
 	path := filepath.Join(r.dir, strings.TrimSuffix(r.at.File, linesSuffix)+tailSuffix)
 	text, err := os.ReadFile(path)
@@ -233,8 +238,8 @@ func (r *Reader) advance() bool {
 	return true
 }
 
-// serialOf is the number in the name of a file of lines; -1: it is no such file. Numbers rise over all starts of a
-// node, the times in the names need not.
+// serialOf is the number in the name of a file of lines; -1: it is no such file. Numbers rise over
+// all starts of a node, the times in the names need not.
 func serialOf(name, kind string) int {
 	rest, ok := strings.CutPrefix(name, kind+"-")
 	if !ok || !strings.HasSuffix(rest, linesSuffix) {

@@ -24,7 +24,8 @@ type writer struct {
 
 func (w *writer) open() {
 	w.t.Helper()
-	out, err := lists.Open(w.dir, lists.Options{Node: "0123456789abcdef", Pages: true, Links: true, MaxFileBytes: 2 << 10})
+	out, err := lists.Open(w.dir,
+		lists.Options{Node: "0123456789abcdef", Pages: true, Links: true, MaxFileBytes: 2 << 10})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -34,11 +35,15 @@ func (w *writer) open() {
 func (w *writer) page() {
 	w.t.Helper()
 	w.n++
-	u, err := urlnorm.Parse(fmt.Sprintf("http://h%d.test/%d?%s", w.n%3, w.n, strings.Repeat("x", w.n%700)))
+	u, err := urlnorm.Parse(fmt.Sprintf("http://h%d.test/%d?%s", w.n%3, w.n,
+		strings.Repeat("x", w.n%700)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.out.Page(w.t.Context(), &crawl.Capture{URL: u, Status: 200, FetchedAt: time.Unix(int64(w.n), 0)}, &crawl.Outcome{Status: 200}, 1, nil, nil); err != nil {
+	if err := w.out.Page(w.t.Context(),
+		&crawl.Capture{URL: u, Status: 200, FetchedAt: time.Unix(int64(w.n), 0)}, &crawl.Outcome{
+			Status: 200,
+		}, 1, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -71,8 +76,8 @@ func (w *writer) close() {
 	}
 }
 
-// TestFollows has a reader follow a writer that syncs, starts files, crashes and ends at random moments, while the reader
-// begins anew at its cursor at others: it reads each line once, in order.
+// TestFollows has a reader follow a writer that syncs, starts files, crashes and ends at random
+// moments, while the reader begins anew at its cursor at others: it reads each line once, in order.
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -124,14 +129,16 @@ func follow(t *testing.T, r *Reader, read, limit int) int {
 	}
 	for _, line := range lines {
 		read++
-		if want := fmt.Sprintf(`{"url":"http://h%d.test/%d?`, read%3, read); !strings.HasPrefix(string(line), want) {
+		if want := fmt.Sprintf(`{"url":"http://h%d.test/%d?`, read%3, read); !strings.HasPrefix(
+			string(line), want) {
 			t.Fatalf("read %.60s, want %s; the cursor is %+v", line, want, r.At())
 		}
 	}
 	return read
 }
 
-// TestPlaces tries cursors that lead nowhere: files that were removed, folders that are missing, damage.
+// TestPlaces tries cursors that lead nowhere: files that were removed, folders that are missing,
+// damage.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	w := &writer{t: t, dir: filepath.Join(t.TempDir(), "derived")}
@@ -154,10 +161,12 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = New(w.dir, lists.Pages, first)
-	if lines, err := r.Next(1); err != nil || len(lines) != 1 || r.At().File != filepath.Base(names[1]) {
+	if lines, err := r.Next(1); err != nil || len(lines) != 1 ||
+		r.At().File != filepath.Base(names[1]) {
 		t.Errorf("behind a removed file: %q, %v at %+v", lines, err, r.At())
 	}
-	if lines, err := New(filepath.Join(w.dir, "none"), lists.Pages, Cursor{}).Next(1); err != nil || len(lines) > 0 {
+	if lines, err := New(filepath.Join(w.dir, "none"), lists.Pages, Cursor{}).Next(1); err != nil ||
+		len(lines) > 0 {
 		t.Errorf("without a folder: %q, %v", lines, err)
 	}
 	if lines, err := New(w.dir, lists.Links, Cursor{}).Next(1); err != nil || len(lines) > 0 {
@@ -170,7 +179,8 @@ func TestPlaces(t *testing.T) {
 	if err := os.WriteFile(names[2], []byte("no gzip member"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(w.dir, lists.Pages, Cursor{File: filepath.Base(names[2])}).Next(1); err == nil || !strings.Contains(err.Error(), filepath.Base(names[2])) {
+	if _, err := New(w.dir, lists.Pages, Cursor{File: filepath.Base(names[2])}).Next(1); err == nil ||
+		!strings.Contains(err.Error(), filepath.Base(names[2])) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

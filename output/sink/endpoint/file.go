@@ -15,8 +15,8 @@ type fileSink struct {
 	buf  bytes.Buffer
 }
 
-// openFile opens a file to append to. A line that an earlier process has left in part is ended: readers skip it, and
-// the event comes again.
+// openFile opens a file to append to. A line that an earlier process has left in part is ended:
+// readers skip it, and the event comes again.
 func openFile(path string) (*fileSink, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o640)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *fileSink) endLine() error {
 	return err
 }
 
-// Refresh goes to the file that has the name now: a program that rotates logs has moved or removed the
-// open one. One that was cut to nothing stays open; the next line is appended to it.
+// Refresh goes to the file that has the name now: a program that rotates logs has moved or removed
+// the open one. One that was cut to nothing stays open; the next line is appended to it.
 func (s *fileSink) Refresh() error {
 	own, err := s.f.Stat()
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *fileSink) Send(ctx context.Context, events []Event) error {
 	return nil
 }
 
-// takeBack cuts off the n bytes of a write that failed. If the file cannot be cut, or if it has lines of another process, such
-// as of a second node with the same sink, only the line is ended.
+// takeBack cuts off the n bytes of a write that failed. If the file cannot be cut, or if it has
+// lines of another process, such as of a second node with the same sink, only the line is ended.
 func (s *fileSink) takeBack(n int) error {
 	info, err := s.f.Stat()
 	if err == nil && info.Size() == s.size+int64(n) {

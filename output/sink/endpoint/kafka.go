@@ -15,12 +15,15 @@ type kafkaSink struct {
 	topic  string
 }
 
-// openKafka makes a producer that waits for all in-sync replicas and keeps the order of each partition. A record
-// goes to the partition of its key. A Send whose time is over gives up what is on its way too, which may then arrive twice: else it would wait for as long as the
-// broker is away, nobody would be told, and the node could not end.
+// openKafka makes a producer that waits for all in-sync replicas and keeps the order of each
+// partition. A record goes to the partition of its key. A Send whose time is over gives up what is
+// on its way too, which may then arrive twice: else it would wait for as long as the broker is
+// away, nobody would be told, and the node could not end.
 func openKafka(t crawl.SinkTarget) (*kafkaSink, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(t.Servers...), kgo.DefaultProduceTopic(t.Name), kgo.ClientID("crawlnode"),
-		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.ProducerBatchMaxBytes(1<<20), kgo.AllowIdempotentProduceCancellation())
+	client, err := kgo.NewClient(kgo.SeedBrokers(t.Servers...), kgo.DefaultProduceTopic(t.Name),
+		kgo.ClientID("crawlnode"),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.ProducerBatchMaxBytes(1<<20), kgo.AllowIdempotentProduceCancellation())
 	if err != nil {
 		return nil, fmt.Errorf("kafka %v: %w", t.Servers, err)
 	}

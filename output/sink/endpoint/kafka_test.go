@@ -13,7 +13,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// A broker that goes away while records are on their way to it: Send ends when its time is over, and the next one brings them.
+// A broker that goes away while records are on their way to it: Send ends when its time is over,
+// and the next one brings them.
 func TestKafkaBrokerLost(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "pages"))

@@ -31,12 +31,14 @@ func openNATS(t crawl.SinkTarget) *natsSink {
 	return &natsSink{servers: strings.Join(servers, ","), subject: t.Name}
 }
 
-// connect connects, unless it is connected. Sends of a connection that is away fail, and the caller comes back.
+// connect connects, unless it is connected. Sends of a connection that is away fail, and the caller
+// comes back.
 func (s *natsSink) connect() (err error) {
 	if s.conn != nil {
 		return nil
 	}
-	conn, err := nats.Connect(s.servers, nats.Name("crawlnode"), nats.Timeout(5*time.Second), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
+	conn, err := nats.Connect(s.servers, nats.Name("crawlnode"), nats.Timeout(5*time.Second),
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1))
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", s.servers, err)
 	}
@@ -48,8 +50,8 @@ func (s *natsSink) connect() (err error) {
 	return nil
 }
 
-// Send publishes all events and then waits for the answers: the server stores the messages of a connection in
-// the order in which they come.
+// Send publishes all events and then waits for the answers: the server stores the messages of a
+// connection in the order in which they come.
 func (s *natsSink) Send(ctx context.Context, events []Event) error {
 	if err := s.connect(); err != nil {
 		return err
@@ -70,7 +72,8 @@ func (s *natsSink) Send(ctx context.Context, events []Event) error {
 		case <-ack.Ok():
 		case err := <-ack.Err():
 			if errors.Is(err, jetstream.ErrNoStreamResponse) {
-				err = fmt.Errorf("%w: no stream takes the subject; make one: nats stream add --subjects %s", err, s.subject)
+				err = fmt.Errorf("%w: no stream takes the subject; make one: nats stream add --subjects %s",
+					err, s.subject)
 			}
 			return fmt.Errorf("publish to %s: %w", s.subject, err)
 		case <-ctx.Done():

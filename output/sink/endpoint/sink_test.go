@@ -29,14 +29,20 @@ type place struct {
 	target crawl.SinkTarget
 	// read returns the lines that have arrived, in order for each host.
 	read func(t *testing.T) []string
-	// refuse makes the other side refuse, or be away, until the function that it returns is called. Nil: it cannot.
+	// refuse makes the other side refuse, or be away, until the function that it returns is called.
+	// Nil: it cannot.
 	refuse func(t *testing.T) (again func())
 }
 
-// TestConformance runs each sink through the same: order, repeats, a server that refuses for a while.
+// TestConformance runs each sink through the same: order, repeats, a server that refuses for a
+// while.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(*testing.T) place{"file": filePlace, "kafka": kafkaPlace, "nats": natsPlace} {
+	for name, make := range map[string]func(*testing.T) place{
+		"file":  filePlace,
+		"kafka": kafkaPlace,
+		"nats":  natsPlace,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := make(t)
@@ -48,7 +54,8 @@ func TestConformance(t *testing.T) {
 			batch := func(from, to int) (events []Event) {
 				for i := from; i < to; i++ {
 					host := fmt.Sprintf("h%d.test", i%3)
-					events = append(events, Event{Key: host, Line: fmt.Appendf(nil, `{"url":"http://%s/%d"}`, host, i)})
+					events = append(events,
+						Event{Key: host, Line: fmt.Appendf(nil, `{"url":"http://%s/%d"}`, host, i)})
 				}
 				return events
 			}
@@ -135,7 +142,8 @@ func filePlace(t *testing.T) place {
 			if err != nil || !strings.HasSuffix(string(text), "\n") {
 				t.Fatal(len(text), err)
 			}
-			return slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool { return line == "" })
+			return slices.DeleteFunc(strings.Split(string(text), "\n"),
+				func(line string) bool { return line == "" })
 		}, nil}
 }
 
@@ -147,7 +155,8 @@ func kafkaPlace(t *testing.T) place {
 	t.Cleanup(cluster.Close)
 	return place{crawl.SinkTarget{Kind: "kafka", Servers: cluster.ListenAddrs(), Name: "pages"},
 		func(t *testing.T) (lines []string) {
-			client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumeTopics("pages"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+			client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...),
+				kgo.ConsumeTopics("pages"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +212,14 @@ func refusal(req *kmsg.ProduceRequest) kmsg.Response {
 func natsPlace(t *testing.T) place {
 	dir := t.TempDir()
 	start := func(port int) *server.Server {
-		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+		s, err := server.NewServer(&server.Options{
+			Host:      "127.0.0.1",
+			Port:      port,
+			JetStream: true,
+			StoreDir:  dir,
+			NoSigs:    true,
+			NoLog:     true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +241,10 @@ func natsPlaceAt(t *testing.T, srv *server.Server, start func(port int) *server.
 	}
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
 	withStream(t, url, func(ctx context.Context, js jetstream.JetStream) {
-		if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PAGES", Subjects: []string{"crawl.pages"}}); err != nil {
+		if _, err := js.CreateStream(ctx, jetstream.StreamConfig{
+			Name:     "PAGES",
+			Subjects: []string{"crawl.pages"},
+		}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -273,7 +292,8 @@ func withStream(t *testing.T, url string, use func(context.Context, jetstream.Je
 func TestFileLine(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	if err := os.WriteFile(path, []byte("{\"url\":\"http://a.test/\"}\n{\"url\":\"http"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("{\"url\":\"http://a.test/\"}\n{\"url\":\"http"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(crawl.SinkTarget{Kind: "file", Name: path})
@@ -289,7 +309,8 @@ func TestFileLine(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != "{\"url\":\"http://a.test/\"}\n{\"url\":\"http\n{}\n" {
+	if text, err := os.ReadFile(path); err != nil ||
+		string(text) != "{\"url\":\"http://a.test/\"}\n{\"url\":\"http\n{}\n" {
 		t.Errorf("%q, %v", text, err)
 	}
 	if _, err := Open(crawl.SinkTarget{Kind: "file", Name: filepath.Dir(path)}); err == nil {
@@ -297,7 +318,8 @@ func TestFileLine(t *testing.T) {
 	}
 }
 
-// TestSharedFile: two nodes may append to one file. What the one takes back after a failed write is its own.
+// TestSharedFile: two nodes may append to one file. What the one takes back after a failed write is
+// its own.
 func TestSharedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "events.jsonl")
@@ -320,7 +342,8 @@ func TestSharedFile(t *testing.T) {
 		t.Error(err)
 	}
 	mustSend(t, both[0], []Event{{Line: []byte("third")}})
-	if text, err := os.ReadFile(path); err != nil || string(text) != "first\nsecond\n"+part+"\nthird\n" {
+	if text, err := os.ReadFile(path); err != nil ||
+		string(text) != "first\nsecond\n"+part+"\nthird\n" {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -336,7 +359,8 @@ func TestNoStream(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := s.Send(ctx, []Event{{Line: []byte("{}")}}); err == nil || !strings.Contains(err.Error(), "nats stream add --subjects other") {
+	if err := s.Send(ctx, []Event{{Line: []byte("{}")}}); err == nil ||
+		!strings.Contains(err.Error(), "nats stream add --subjects other") {
 		t.Errorf("%v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -344,8 +368,8 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// TestRotatedFile moves, removes, replaces and cuts the file of a sink between events, as programs do
-// that rotate logs. Each event is in one file, once, and the name has a file again at once.
+// TestRotatedFile moves, removes, replaces and cuts the file of a sink between events, as programs
+// do that rotate logs. Each event is in one file, once, and the name has a file again at once.
 func TestRotatedFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -353,9 +377,13 @@ func TestRotatedFile(t *testing.T) {
 		moved  string // what the other file has afterwards
 		kept   string // what the file of that name has before the next event
 	}{
-		"moved":    {func(p string) error { return os.Rename(p, p+".1") }, "one\n", ""},
-		"removed":  {os.Remove, "", ""},
-		"replaced": {func(p string) error { return errors.Join(os.Rename(p, p+".1"), os.WriteFile(p, nil, 0o600)) }, "one\n", ""},
+		"moved":   {func(p string) error { return os.Rename(p, p+".1") }, "one\n", ""},
+		"removed": {os.Remove, "", ""},
+		"replaced": {
+			func(p string) error { return errors.Join(os.Rename(p, p+".1"), os.WriteFile(p, nil, 0o600)) },
+			"one\n",
+			"",
+		},
 		"replaced by one with a part of a line": {func(p string) error {
 			return errors.Join(os.Rename(p, p+".1"), os.WriteFile(p, []byte("part"), 0o600))
 		}, "one\n", "part\n"},

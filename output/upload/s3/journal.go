@@ -13,8 +13,9 @@ import (
 
 // Entry is a file that the store has.
 type Entry struct {
-	File  string    `json:"file"`            // folder/file
-	Place string    `json:"place,omitempty"` // Target.Place of the store; "": a journal of before 2026-11-27, which has one store
+	File string `json:"file"` // folder/file
+	// Target.Place of the store; "": a journal of before 2026-11-27, which has one store
+	Place string    `json:"place,omitempty"`
 	Key   string    `json:"key"`
 	Bytes int64     `json:"bytes"`
 	Tag   string    `json:"tag"` // of the digests of its parts, see Sums
@@ -48,7 +49,9 @@ func OpenJournal(path string) (*Journal, error) {
 			err = json.Unmarshal(line, &e)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s, after byte %d: %w: remove that line, and its file is sent again", path, whole, err), f.Close())
+			return nil, errors.Join(fmt.Errorf(
+				"%s, after byte %d: %w: remove that line, and its file is sent again", path, whole,
+				err), f.Close())
 		}
 		whole += int64(len(line))
 		j.keep(e)

@@ -34,11 +34,14 @@ type Plan struct {
 	Drop []File // may be removed: the store has them
 }
 
-// Make decides from the files that are there and the names that the store has. An archive file goes only when its index was
-// sent too, so that what is in the store can always be found.
+// Make decides from the files that are there and the names that the store has. An archive file goes
+// only when its index was sent too, so that what is in the store can always be found.
 func Make(files []File, sent func(name string) bool, keep Keep) (p Plan) {
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b File) int { return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(files,
+		func(a, b File) int {
+			return cmp.Or(a.Finished.Compare(b.Finished), cmp.Compare(a.Name, b.Name))
+		})
 	kept := int64(0)
 	var droppable []File
 	for _, f := range files {

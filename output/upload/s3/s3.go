@@ -31,18 +31,27 @@ type S3 struct {
 // partsAtOnce keeps two processors busy, and bounds what a node has open.
 const partsAtOnce = 2
 
-// NewS3 makes the client. It sends nothing yet. Credentials are those of the environment (AWS_ACCESS_KEY_ID or
-// MINIO_ROOT_USER), of ~/.aws/credentials, or of the machine's role. transport is nil but in tests.
+// NewS3 makes the client. It sends nothing yet. Credentials are those of the environment
+// (AWS_ACCESS_KEY_ID or MINIO_ROOT_USER), of ~/.aws/credentials, or of the machine's role.
+// transport is nil but in tests.
 func NewS3(t Target, transport http.RoundTripper) (*S3, error) {
 	endpoint := t.Endpoint
 	if endpoint == "" {
 		endpoint = "s3.amazonaws.com"
 	}
-	lookup := map[string]minio.BucketLookupType{"path": minio.BucketLookupPath, "dns": minio.BucketLookupDNS}[t.Lookup]
+	lookup := map[string]minio.BucketLookupType{
+		"path": minio.BucketLookupPath,
+		"dns":  minio.BucketLookupDNS,
+	}[t.Lookup]
 	core, err := minio.NewCore(endpoint, &minio.Options{
-		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
+		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+			&credentials.EnvMinio{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
 		// Failures are counted and waited for by the caller.
-		Secure: !t.Plain, Region: t.Region, BucketLookup: lookup, MaxRetries: 1, Transport: transport,
+		Secure:       !t.Plain,
+		Region:       t.Region,
+		BucketLookup: lookup,
+		MaxRetries:   1,
+		Transport:    transport,
 	})
 	if err != nil {
 		return nil, err
@@ -59,8 +68,9 @@ func NewS3(t Target, transport http.RoundTripper) (*S3, error) {
 	return s, nil
 }
 
-// slowest is the slowest transfer that is waited for, in bytes a second, and patience what each request has besides: a store that
-// hangs is given up soon, to be there when it is back. A store may need minutes to put the parts of an object together.
+// slowest is the slowest transfer that is waited for, in bytes a second, and patience what each
+// request has besides: a store that hangs is given up soon, to be there when it is back. A store
+// may need minutes to put the parts of an object together.
 const (
 	slowest  = 64 << 10
 	patience = 20 * time.Second
@@ -72,9 +82,14 @@ func within(ctx context.Context, bytes int64) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, patience+time.Duration(bytes/slowest)*time.Second)
 }
 
-// Put stores a file under a key and verifies that the store has it. It goes on with the parts of an attempt before. Put of a file
-// that the store has only looks.
-func (s *S3) Put(ctx context.Context, key string, f io.ReaderAt, size int64) (tag string, err error) {
+// Put stores a file under a key and verifies that the store has it. It goes on with the parts of an
+// attempt before. Put of a file that the store has only looks.
+func (s *S3) Put(
+	ctx context.Context,
+	key string,
+	f io.ReaderAt,
+	size int64,
+) (tag string, err error) {
 	parts := split(size, partSize(size, s.least))
 	tag, err = s.verify(ctx, key, f, parts, size)
 	if !errors.Is(err, ErrMissing) && !errors.Is(err, errOther) {
@@ -91,7 +106,8 @@ func (s *S3) Put(ctx context.Context, key string, f io.ReaderAt, size int64) (ta
 	return s.verify(ctx, key, f, parts, size)
 }
 
-// secure reports whether nobody can change what is sent. Without TLS the signature of a request has the SHA-256 of its body.
+// secure reports whether nobody can change what is sent. Without TLS the signature of a request has
+// the SHA-256 of its body.
 func (s *S3) secure() bool { return !s.target.Plain }
 
 func (s *S3) putWhole(ctx context.Context, key string, f io.ReaderAt, p *part) error {
@@ -101,8 +117,13 @@ func (s *S3) putWhole(ctx context.Context, key string, f io.ReaderAt, p *part) e
 	ctx, cancel := within(ctx, p.size)
 	defer cancel()
 	// The client would sign each chunk of a plain request, which digests the body again.
-	o := minio.PutObjectOptions{ContentType: contentType(key), ServerSideEncryption: s.sse, DisableContentSha256: true}
-	_, err := s.core.PutObject(ctx, s.target.Bucket, key, io.NewSectionReader(f, p.offset, p.size), p.size, p.base64MD5(), p.sha256, o)
+	o := minio.PutObjectOptions{
+		ContentType:          contentType(key),
+		ServerSideEncryption: s.sse,
+		DisableContentSha256: true,
+	}
+	_, err := s.core.PutObject(ctx, s.target.Bucket, key, io.NewSectionReader(f, p.offset, p.size),
+		p.size, p.base64MD5(), p.sha256, o)
 	return err
 }
 
@@ -119,7 +140,8 @@ func contentType(key string) string {
 	return "application/octet-stream"
 }
 
-// putParts sends the parts that the store does not have yet, some at once: one is digested while another is sent.
+// putParts sends the parts that the store does not have yet, some at once: one is digested while
+// another is sent.
 func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []part) error {
 	id, have, err := s.resume(ctx, key)
 	if err != nil {
@@ -128,7 +150,10 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []pa
 	if id == "" {
 		short, cancel := within(ctx, 0)
 		defer cancel()
-		if id, err = s.core.NewMultipartUpload(short, s.target.Bucket, key, minio.PutObjectOptions{ContentType: contentType(key), ServerSideEncryption: s.sse}); err != nil {
+		if id, err = s.core.NewMultipartUpload(short, s.target.Bucket, key, minio.PutObjectOptions{
+			ContentType:          contentType(key),
+			ServerSideEncryption: s.sse,
+		}); err != nil {
 			return err
 		}
 	}
@@ -148,7 +173,8 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []pa
 	}
 	long, cancel := context.WithTimeout(ctx, together)
 	defer cancel()
-	_, err = s.core.CompleteMultipartUpload(long, s.target.Bucket, key, id, done, minio.PutObjectOptions{})
+	_, err = s.core.CompleteMultipartUpload(long, s.target.Bucket, key, id, done,
+		minio.PutObjectOptions{})
 	if err != nil && minio.ToErrorResponse(err).StatusCode/100 == 4 {
 		// The store takes exception to the parts: the next attempt begins with none of them.
 		err = errors.Join(err, s.core.AbortMultipartUpload(long, s.target.Bucket, key, id))
@@ -157,7 +183,14 @@ func (s *S3) putParts(ctx context.Context, key string, f io.ReaderAt, parts []pa
 }
 
 // putPart sends a part, unless it is among those that the store has.
-func (s *S3) putPart(ctx context.Context, key, id string, f io.ReaderAt, number int, p *part, have map[int]minio.ObjectPart) (minio.CompletePart, error) {
+func (s *S3) putPart(
+	ctx context.Context,
+	key, id string,
+	f io.ReaderAt,
+	number int,
+	p *part,
+	have map[int]minio.ObjectPart,
+) (minio.CompletePart, error) {
 	if ctx.Err() != nil {
 		return minio.CompletePart{}, ctx.Err() // another part has failed
 	}
@@ -169,13 +202,21 @@ func (s *S3) putPart(ctx context.Context, key, id string, f io.ReaderAt, number 
 	}
 	ctx, cancel := within(ctx, p.size)
 	defer cancel()
-	sent, err := s.core.PutObjectPart(ctx, s.target.Bucket, key, id, number, io.NewSectionReader(f, p.offset, p.size), p.size,
-		minio.PutObjectPartOptions{Md5Base64: p.base64MD5(), Sha256Hex: p.sha256, DisableContentSha256: true})
+	sent, err := s.core.PutObjectPart(ctx, s.target.Bucket, key, id, number,
+		io.NewSectionReader(f, p.offset, p.size), p.size,
+		minio.PutObjectPartOptions{
+			Md5Base64:            p.base64MD5(),
+			Sha256Hex:            p.sha256,
+			DisableContentSha256: true,
+		})
 	return minio.CompletePart{PartNumber: number, ETag: sent.ETag}, err
 }
 
 // resume finds the newest upload of a key that was not completed, with its parts by number.
-func (s *S3) resume(ctx context.Context, key string) (id string, have map[int]minio.ObjectPart, err error) {
+func (s *S3) resume(
+	ctx context.Context,
+	key string,
+) (id string, have map[int]minio.ObjectPart, err error) {
 	ctx, cancel := within(ctx, 0)
 	defer cancel()
 	open, err := s.core.ListMultipartUploads(ctx, s.target.Bucket, key, "", "", "", 100)
@@ -211,9 +252,15 @@ func unquoted(tag string) string { return strings.Trim(tag, `"`) }
 // errOther says that the object is another one.
 var errOther = errors.New("the object has other content")
 
-// verify compares an object with a file: by size and entity tag or, when the tag says something else, by its bytes. It returns the tag
-// that the file's bytes have.
-func (s *S3) verify(ctx context.Context, key string, f io.ReaderAt, parts []part, size int64) (tag string, err error) {
+// verify compares an object with a file: by size and entity tag or, when the tag says something
+// else, by its bytes. It returns the tag that the file's bytes have.
+func (s *S3) verify(
+	ctx context.Context,
+	key string,
+	f io.ReaderAt,
+	parts []part,
+	size int64,
+) (tag string, err error) {
 	short, cancel := within(ctx, 0)
 	defer cancel()
 	info, err := s.core.StatObject(short, s.target.Bucket, key, minio.StatObjectOptions{})

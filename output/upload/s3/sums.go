@@ -40,7 +40,8 @@ func split(size, step int64) (parts []part) {
 	return parts
 }
 
-// digest reads the part once, if it was not. SHA-256 costs half as much again as MD5, so it is made only for stores that want it.
+// digest reads the part once, if it was not. SHA-256 costs half as much again as MD5, so it is made
+// only for stores that want it.
 func (p *part) digest(r io.ReaderAt, secure bool) error {
 	if p.digested {
 		return nil

@@ -23,7 +23,8 @@ func (t *Target) Folder() string {
 	return "s3://" + strings.TrimSuffix(t.Bucket+"/"+t.Prefix, "/")
 }
 
-// Place is the folder, and the endpoint unless it is Amazon's. Two targets of one place have the same objects.
+// Place is the folder, and the endpoint unless it is Amazon's. Two targets of one place have the
+// same objects.
 func (t *Target) Place() string {
 	if t.Endpoint == "" {
 		return t.Folder()
@@ -35,7 +36,8 @@ func (t *Target) Place() string {
 func ParseTarget(text, endpoint string) (Target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return Target{}, fmt.Errorf("%q must be s3://BUCKET/PREFIX; credentials come from the environment (AWS_ACCESS_KEY_ID) or ~/.aws/credentials", text)
+		return Target{}, fmt.Errorf("%q must be s3://BUCKET/PREFIX; "+
+			"credentials come from the environment (AWS_ACCESS_KEY_ID) or ~/.aws/credentials", text)
 	}
 	t := Target{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
 	if why := wrongBucket(t.Bucket, endpoint == ""); why != "" {
@@ -57,22 +59,25 @@ func ParseTarget(text, endpoint string) (Target, error) {
 		case name == "kms-key":
 			t.KMSKey = value
 		default:
-			return t, fmt.Errorf("%q: %s=%s is none of region=NAME, lookup=path|dns, sse=AES256|aws:kms, kms-key=ID", text, name, value)
+			return t, fmt.Errorf(
+				"%q: %s=%s is none of region=NAME, lookup=path|dns, sse=AES256|aws:kms, kms-key=ID", text, name,
+				value)
 		}
 	}
 	if endpoint == "" {
 		return t, nil
 	}
 	e, err := url.Parse(endpoint)
-	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || strings.Trim(e.Path, "/") != "" || e.RawQuery != "" {
+	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" ||
+		strings.Trim(e.Path, "/") != "" || e.RawQuery != "" {
 		return t, fmt.Errorf("the endpoint %q must be http://HOST:PORT or https://HOST:PORT", endpoint)
 	}
 	t.Endpoint, t.Plain = e.Host, e.Scheme == "http"
 	return t, nil
 }
 
-// wrongBucket says why no store has a bucket of that name, by the rules that Amazon S3 has and others follow; "": one may have it. Only some
-// others have names with an underscore.
+// wrongBucket says why no store has a bucket of that name, by the rules that Amazon S3 has and
+// others follow; "": one may have it. Only some others have names with an underscore.
 func wrongBucket(name string, amazon bool) string {
 	alnum := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	if len(name) < 3 || len(name) > 63 {

@@ -23,7 +23,8 @@ func TestParseTarget(t *testing.T) {
 		"s3://bkt":      "{bkt  127.0.0.1:9 true    }",
 		"s3://bkt/":     "{bkt  127.0.0.1:9 true    }",
 		"s3://bkt/a/c/": "{bkt a/c 127.0.0.1:9 true    }",
-		"s3://bkt/a?region=x&lookup=dns&sse=aws:kms&kms-key=k": "{bkt a 127.0.0.1:9 true x dns aws:kms k}",
+		"s3://bkt/a?region=x&lookup=dns&sse=aws:kms&kms-key=k": "{bkt a 127.0.0.1:9 true x dns " +
+			"aws:kms k}",
 		"http://bkt/a":            "must be s3://BUCKET/PREFIX",
 		"s3:///a":                 "must be s3://BUCKET/PREFIX",
 		"s3://key:secret@bkt/a":   "must be s3://BUCKET/PREFIX",
@@ -44,8 +45,15 @@ func TestParseTarget(t *testing.T) {
 	if k := target.Key("c", "n", "warc/f"); k != "p/c/n/warc/f" {
 		t.Error(k)
 	}
-	for text, want := range map[string]Keep{"": {All: true, Index: true}, "all": {All: true, Index: true}, "index": {Index: true}, "none": {}, "7": {Index: true, Bytes: 7}} {
-		if got, err := ParseKeep(text, func(string) (int64, error) { return 7, nil }); err != nil || got != want {
+	for text, want := range map[string]Keep{
+		"":      {All: true, Index: true},
+		"all":   {All: true, Index: true},
+		"index": {Index: true},
+		"none":  {},
+		"7":     {Index: true, Bytes: 7},
+	} {
+		if got, err := ParseKeep(text, func(string) (int64, error) { return 7, nil }); err != nil ||
+			got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -76,19 +84,23 @@ func TestBucketNames(t *testing.T) {
 		{"192.168.0.1", elsewhere, "is an address"},
 	} {
 		_, err := ParseTarget("s3://"+c.name+"/p", c.endpoint)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s at %q: %v; want %q", c.name, c.endpoint, err, c.want)
 		}
 	}
 }
 
-// TestPlan: the oldest is sent first; what may go was sent, index and all, and is not what is to stay.
+// TestPlan: the oldest is sent first; what may go was sent, index and all, and is not what is to
+// stay.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	file := func(name string, minute int) File {
 		return File{Name: name, Bytes: 10, Finished: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}
 	}
-	files := []File{file("warc/b.warc.gz", 3), file("warc/b.cdxj", 4), file("warc/a.warc.gz", 1), file("warc/a.cdxj", 2), file("warc/c.warc.zst", 5), file("derived/pages.jsonl.gz", 6), file("derived/text.warc.wet.gz", 7)}
+	files := []File{file("warc/b.warc.gz", 3), file("warc/b.cdxj", 4), file("warc/a.warc.gz", 1),
+		file("warc/a.cdxj", 2), file("warc/c.warc.zst", 5), file("derived/pages.jsonl.gz", 6),
+		file("derived/text.warc.wet.gz", 7)}
 	for _, c := range []struct {
 		sent       string
 		keep       Keep
@@ -99,7 +111,9 @@ func TestPlan(t *testing.T) {
 		{"warc/a.warc.gz warc/a.cdxj", Keep{}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", "a.warc.gz a.cdxj"},
 		{"warc/a.warc.gz warc/a.cdxj", Keep{Index: true}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", "a.warc.gz"},
 		{"warc/a.warc.gz warc/a.cdxj", Keep{All: true, Index: true}, "b.warc.gz b.cdxj c.warc.zst pages.jsonl.gz text.warc.wet.gz", ""},
-		{"warc/a.warc.gz warc/a.cdxj warc/b.warc.gz warc/b.cdxj derived/pages.jsonl.gz derived/text.warc.wet.gz", Keep{Index: true, Bytes: 25}, "c.warc.zst", "a.warc.gz b.warc.gz"},
+		{"warc/a.warc.gz warc/a.cdxj warc/b.warc.gz warc/b.cdxj derived/pages.jsonl.gz " +
+			"derived/text.warc.wet.gz",
+			Keep{Index: true, Bytes: 25}, "c.warc.zst", "a.warc.gz b.warc.gz"},
 		{"warc/a.warc.gz warc/a.cdxj warc/c.warc.zst", Keep{Index: true, Bytes: 15}, "b.warc.gz b.cdxj pages.jsonl.gz text.warc.wet.gz", ""},
 	} {
 		sent := strings.Fields(c.sent)
@@ -160,7 +174,8 @@ func TestJournal(t *testing.T) {
 			t.Errorf("%d entries, %d bytes after %d", len(j.All()), j.Bytes(), i)
 		}
 		name := fmt.Sprint("f", i)
-		if err := j.Add(Entry{File: name, Place: "s3://a", Bytes: 10}); err != nil || !j.Has(name, "s3://a") || j.Has(name, "s3://b") {
+		if err := j.Add(Entry{File: name, Place: "s3://a", Bytes: 10}); err != nil ||
+			!j.Has(name, "s3://a") || j.Has(name, "s3://b") {
 			t.Error(err)
 		}
 		if err := j.Close(); err != nil {
@@ -222,13 +237,15 @@ func putUntil(t *testing.T, c *S3, key string, body []byte) (failures int) {
 	}
 }
 
-// TestFaults: whatever the store does, Put returns without an error only when the store has the bytes, and in the end it has
-// them. With each fault at each request, in a file of one part and one of three.
+// TestFaults: whatever the store does, Put returns without an error only when the store has the
+// bytes, and in the end it has them. With each fault at each request, in a file of one part and one
+// of three.
 func TestFaults(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	small, large := content(1000), content(2*smallPart+5)
-	for _, fault := range []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated, s3test.WrongTag, s3test.Damaged} {
+	for _, fault := range []string{s3test.Busy, s3test.Reset, s3test.Lost, s3test.Truncated,
+		s3test.WrongTag, s3test.Damaged} {
 		for at := range 12 {
 			s := s3test.New(t.Cleanup)
 			n := 0
@@ -249,7 +266,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestResume: parts that came before the end of an attempt are not sent again, and an object that is there is not replaced.
+// TestResume: parts that came before the end of an attempt are not sent again, and an object that
+// is there is not replaced.
 func TestResume(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -270,13 +288,15 @@ func TestResume(t *testing.T) {
 	if _, err := c.Put(ctx, "p/f", bytes.NewReader(body), int64(len(body))); err == nil {
 		t.Fatal("it was sent")
 	}
-	if tag, err := c.Put(t.Context(), "p/f", bytes.NewReader(body), int64(len(body))); err != nil || !strings.HasSuffix(tag, "-3") {
+	if tag, err := c.Put(t.Context(), "p/f", bytes.NewReader(body), int64(len(body))); err != nil ||
+		!strings.HasSuffix(tag, "-3") {
 		t.Fatal(tag, err)
 	}
 	if parts != 4 || s.OpenUploads() != 0 {
 		t.Errorf("%d parts were sent, want 4; %d uploads are open", parts, s.OpenUploads())
 	}
-	if _, err := c.Put(t.Context(), "p/f", bytes.NewReader(body), int64(len(body))); err != nil || parts != 4 {
+	if _, err := c.Put(t.Context(), "p/f", bytes.NewReader(body), int64(len(body))); err != nil ||
+		parts != 4 {
 		t.Errorf("again: %v, %d parts", err, parts)
 	}
 	got, puts := s.Objects()

@@ -116,7 +116,11 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch fault {
 	case Busy:
-		reply(w, failure{Code: "SlowDown", Message: "too many requests", status: http.StatusServiceUnavailable})
+		reply(w, failure{
+			Code:    "SlowDown",
+			Message: "too many requests",
+			status:  http.StatusServiceUnavailable,
+		})
 		return
 	case Denied:
 		reply(w, failure{Code: "AccessDenied", Message: "no permission", status: http.StatusForbidden})
@@ -127,7 +131,11 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = append([]byte("damaged"), body...)[:len(body)]
 	default:
 		if !sound(r, body) {
-			reply(w, failure{Code: "BadDigest", Message: "the body is not what its digest says", status: http.StatusBadRequest})
+			reply(w, failure{
+				Code:    "BadDigest",
+				Message: "the body is not what its digest says",
+				status:  http.StatusBadRequest,
+			})
 			return
 		}
 	}
@@ -156,7 +164,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.body.Bytes()) // the client has gone
 }
 
-// unchunked takes the chunks of a signed stream apart: the size in hex, a signature, and the bytes of each.
+// unchunked takes the chunks of a signed stream apart: the size in hex, a signature, and the bytes
+// of each.
 func unchunked(body []byte) (plain []byte) {
 	for len(body) > 0 {
 		head, rest, _ := bytes.Cut(body, []byte("\r\n"))
@@ -270,7 +279,8 @@ func (s *Store) serveUpload(w *recorder, r *http.Request, id string, body []byte
 			Part    []part
 		}{}
 		for n, p := range u.parts {
-			list.Part = append(list.Part, part{n, len(p.body), `"` + p.tag + `"`, u.begun.UTC().Format(time.RFC3339)})
+			list.Part = append(list.Part,
+				part{n, len(p.body), `"` + p.tag + `"`, u.begun.UTC().Format(time.RFC3339)})
 		}
 		w.xml(list)
 	default:
@@ -324,7 +334,8 @@ func (s *Store) listUploads(w *recorder, prefix string) {
 			list.Upload = append(list.Upload, open{u.key, id, u.begun.UTC().Format(time.RFC3339Nano)})
 		}
 	}
-	slices.SortFunc(list.Upload, func(a, b open) int { return strings.Compare(a.Initiated, b.Initiated) })
+	slices.SortFunc(list.Upload,
+		func(a, b open) int { return strings.Compare(a.Initiated, b.Initiated) })
 	w.xml(list)
 }
 

@@ -144,7 +144,8 @@ func segmentsIn(dir string) ([]string, error) {
 	var paths []string
 	for _, e := range entries {
 		digits, ok := strings.CutSuffix(e.Name(), segmentSuffix)
-		if ok && len(digits) == numberDigits && strings.Trim(digits, "0123456789") == "" && e.Type().IsRegular() {
+		if ok && len(digits) == numberDigits && strings.Trim(digits, "0123456789") == "" &&
+			e.Type().IsRegular() {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}

@@ -223,7 +223,8 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for size := len(had); size <= len(whole); size++ {
-			if err := os.WriteFile(filepath.Join(before, filepath.Base(newest)), whole[:size], 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(before, filepath.Base(newest)), whole[:size], 0o600); err !=
+				nil {
 				t.Fatal(err)
 			}
 			torn := open(t, copyOf(t, before), short, "a")
@@ -232,8 +233,10 @@ func TestKilled(t *testing.T) {
 			if size < len(whole) {
 				want = numbered(1, i-1)
 			}
-			if got := take(t, torn, "a", 100); got != strings.Join(append(want, "later"), " ") || torn.Damaged() != 0 {
-				t.Fatalf("%d bytes of %d of message %d: %s, %d damaged", size, len(whole), i, got, torn.Damaged())
+			if got := take(t, torn, "a", 100); got != strings.Join(append(want, "later"), " ") ||
+				torn.Damaged() != 0 {
+				t.Fatalf("%d bytes of %d of message %d: %s, %d damaged", size, len(whole), i, got,
+					torn.Damaged())
 			}
 		}
 	}
@@ -248,7 +251,8 @@ func TestKilledWhileTaking(t *testing.T) {
 	for i := 1; i <= 15; i++ {
 		take(t, s, "a", 1)
 		killed := open(t, copyOf(t, dir), wide, "a")
-		if got := take(t, killed, "a", 100); got != strings.Join(numbered(i+1, 15), " ") || killed.Figures("a").Taken != 15 {
+		if got := take(t, killed, "a", 100); got != strings.Join(numbered(i+1, 15), " ") ||
+			killed.Figures("a").Taken != 15 {
 			t.Fatalf("after %d: %s, %+v", i, got, killed.Figures("a"))
 		}
 	}
@@ -277,12 +281,14 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("got %s, %d damaged", got, s.Damaged())
 	}
 	_ = s.Close()
-	if err := os.WriteFile(filepath.Join(dir, "cursors.json"), []byte(`{"newest":`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "cursors.json"), []byte(`{"newest":`), 0o600); err !=
+		nil {
 		t.Fatal(err)
 	}
 	s = open(t, dir, wide, "a")
 	appendAll(t, s, "later")
-	if got := take(t, s, "a", 100); !strings.HasSuffix(got, strings.Join(append(want[4:], "later"), " ")) {
+	if got := take(t, s, "a", 100); !strings.HasSuffix(got,
+		strings.Join(append(want[4:], "later"), " ")) {
 		t.Errorf("with damaged cursors: %s", got)
 	}
 }
@@ -299,7 +305,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 	got := strings.Fields(take(t, s, "a", 100))
 	f := s.Figures("a")
-	if f.Lost == 0 || int(f.Lost)+len(got) != 20 || f.Taken != int64(len(got)) || !slices.IsSorted(got) || got[len(got)-1] != "message-020" {
+	if f.Lost == 0 || int(f.Lost)+len(got) != 20 || f.Taken != int64(len(got)) ||
+		!slices.IsSorted(got) || got[len(got)-1] != "message-020" {
 		t.Errorf("%+v, got %v", f, got)
 	}
 }
@@ -350,13 +357,19 @@ func (f *faultyFile) Truncate(size int64) error {
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []bool{false, true} {
-		for _, fault := range []*faults{{write: 0, cut: cut}, {write: 7, cut: cut}, {write: 1000, cut: cut}, {write: -1, sync: true, cut: cut}} {
+		for _, fault := range []*faults{{write: 0, cut: cut}, {write: 7, cut: cut},
+			{write: 1000, cut: cut}, {write: -1, sync: true, cut: cut}} {
 			for _, had := range []int{0, 3} { // a new segment, and one that grows
 				dir, now := t.TempDir(), &faults{write: -1}
-				s, err := Open(Options{Dir: dir, Receivers: []string{"a"}, Limits: wide, OpenFile: func(path string, flag int) (files.File, error) {
-					f, err := files.OpenFile(path, flag)
-					return &faultyFile{f, now}, err
-				}})
+				s, err := Open(Options{
+					Dir:       dir,
+					Receivers: []string{"a"},
+					Limits:    wide,
+					OpenFile: func(path string, flag int) (files.File, error) {
+						f, err := files.OpenFile(path, flag)
+						return &faultyFile{f, now}, err
+					},
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -381,7 +394,8 @@ func TestDiskFails(t *testing.T) {
 				// What failed may be there after a new start, before what came in the end.
 				got := strings.Fields(take(t, next, "a", 100))
 				if once := slices.Compact(got); strings.Join(once, " ") != want {
-					t.Errorf("%d bytes, sync fails: %v: %s after a new start, want %s", fault.write, fault.sync, once, want)
+					t.Errorf("%d bytes, sync fails: %v: %s after a new start, want %s", fault.write, fault.sync,
+						once, want)
 				}
 				if err := s.Close(); err != nil {
 					t.Error(err)
@@ -422,7 +436,8 @@ func FuzzSegment(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, segmentName(1)), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "cursors.json"), []byte(`{"cursors":{"a":{}}}`), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "cursors.json"), []byte(`{"cursors":{"a":{}}}`),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, dir, wide, "a")

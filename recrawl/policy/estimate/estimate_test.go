@@ -15,11 +15,13 @@ func TestBiasReducedEstimator(t *testing.T) {
 	for _, c := range []struct {
 		n, x int
 		want float64 // changes in an interval, by that formula
-	}{{10, 1, 0.1001}, {10, 3, 0.3365}, {10, 5, 0.6466}, {10, 9, 1.9459}, {10, 10, 3.0445}, {1, 1, 1.0986}, {50, 20, 0.5043}} {
+	}{{10, 1, 0.1001}, {10, 3, 0.3365}, {10, 5, 0.6466}, {10, 9, 1.9459}, {10, 10, 3.0445},
+		{1, 1, 1.0986}, {50, 20, 0.5043}} {
 		const day = 86400.0
 		p := product{shape: 1e-12, rate: (float64(c.n-c.x) + 0.5) * day, found: float64(c.x), span: day}
 		if got := p.mode() * day; math.Abs(got-c.want) > 0.0002 {
-			t.Errorf("%d of %d visits found a change: %.4f changes in an interval, want %.4f", c.x, c.n, got, c.want)
+			t.Errorf("%d of %d visits found a change: %.4f changes in an interval, want %.4f", c.x, c.n, got,
+				c.want)
 		}
 	}
 }
@@ -42,14 +44,16 @@ func TestPosteriorMoments(t *testing.T) {
 		mode := p.mode()
 		for l := math.Log(mode) - 40; l < math.Log(mode)+12; l += 1e-3 {
 			r := math.Exp(l)
-			w := math.Exp(p.shape*(l-math.Log(mode)) - p.rate*(r-mode) + p.found*math.Log(-math.Expm1(-r*p.span)) - p.found*math.Log(-math.Expm1(-mode*p.span)))
+			w := math.Exp(p.shape*(l-math.Log(mode)) - p.rate*(r-mode) +
+				p.found*math.Log(-math.Expm1(-r*p.span)) - p.found*math.Log(-math.Expm1(-mode*p.span)))
 			sum += w
 			mean += w * r
 			meanLog += w * l
 		}
 		gotMean, gotLog := p.moments(mode)
 		if math.Abs(gotMean/(mean/sum)-1) > 0.05 || math.Abs(gotLog-meanLog/sum) > 0.15 {
-			t.Errorf("%+v: mean %.4g, mean logarithm %.3f, want %.4g and %.3f", p, gotMean, gotLog, mean/sum, meanLog/sum)
+			t.Errorf("%+v: mean %.4g, mean logarithm %.3f, want %.4g and %.3f", p, gotMean, gotLog, mean/sum,
+				meanLog/sum)
 		}
 	}
 }
@@ -66,7 +70,8 @@ func TestTwoVisitsAreNotBelieved(t *testing.T) {
 		return 1 / s.Posterior(site).Mean() / 86400
 	}
 	if two, sixty := seen(2), seen(60); two < 15 || sixty > 3 {
-		t.Errorf("the interval is estimated at %.1f days after two visits, and %.1f after sixty", two, sixty)
+		t.Errorf("the interval is estimated at %.1f days after two visits, and %.1f after sixty", two,
+			sixty)
 	}
 }
 
@@ -82,7 +87,8 @@ func TestRateThatChanges(t *testing.T) {
 		s = s.Observe(Observation{Interval: 12 * time.Hour, Changed: true})
 	}
 	if after := s.Posterior(prior).Mean(); after < 30*before {
-		t.Errorf("after thirty changes in a row %.3g changes a day are believed, before %.3g", after*86400, before*86400)
+		t.Errorf("after thirty changes in a row %.3g changes a day are believed, before %.3g",
+			after*86400, before*86400)
 	}
 }
 
@@ -106,7 +112,12 @@ func TestProperties(t *testing.T) {
 		var s Stats
 		prior := Gamma{math.Exp(r.NormFloat64() * 8), math.Exp(r.NormFloat64() * 20)}
 		for range r.IntN(80) {
-			s = s.Observe(Observation{Interval: interval(), Changed: r.IntN(2) == 0, Dated: r.IntN(3) == 0, Age: interval()})
+			s = s.Observe(Observation{
+				Interval: interval(),
+				Changed:  r.IntN(2) == 0,
+				Dated:    r.IntN(3) == 0,
+				Age:      interval(),
+			})
 		}
 		g := s.Posterior(prior)
 		for _, v := range []float64{g.Shape, g.Rate, g.Mean(), g.MeanLog(), g.Unchanged(3600)} {
@@ -127,7 +138,8 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("%+v, prior %+v: %.4g changes a second, with more quiet %.4g", s, prior, g.Mean(), m)
 		}
 		if m := busy.Posterior(prior).Mean(); m < 0.95*g.Mean() {
-			t.Fatalf("%+v, prior %+v: %.4g changes a second, with one more change %.4g", s, prior, g.Mean(), m)
+			t.Fatalf("%+v, prior %+v: %.4g changes a second, with one more change %.4g", s, prior, g.Mean(),
+				m)
 		}
 		u := UnpackStats([PackedStats]byte(s.Append(nil))).Posterior(prior)
 		if (s.Quiet == 0 || s.Quiet > leastTime) && math.Abs(u.Mean()/g.Mean()-1) > 0.02 {
@@ -174,7 +186,9 @@ func TestPool(t *testing.T) {
 		pool.Add(g)
 	}
 	if g := pool.Prior(elsewhere); g.Mean()*day < 0.9 || g.Mean()*day > 1.2 || g.Shape < 3 {
-		t.Errorf("the pages change about once a day; the next is believed to change %.3f times, shape %.2f", g.Mean()*day, g.Shape)
+		t.Errorf(
+			"the pages change about once a day; the next is believed to change %.3f times, shape %.2f",
+			g.Mean()*day, g.Shape)
 	}
 	other.Plus(pool)
 	for _, g := range pages[:499] {
@@ -191,7 +205,8 @@ func TestPool(t *testing.T) {
 }
 
 func TestSpecialFunctions(t *testing.T) {
-	for _, c := range []struct{ x, di, tri float64 }{{1, -0.5772156649, 1.6449340668}, {0.5, -1.9635100260, 4.9348022005}, {10, 2.2517525890, 0.1051663357}} {
+	for _, c := range []struct{ x, di, tri float64 }{{1, -0.5772156649, 1.6449340668},
+		{0.5, -1.9635100260, 4.9348022005}, {10, 2.2517525890, 0.1051663357}} {
 		if math.Abs(digamma(c.x)-c.di) > 1e-7 || math.Abs(trigamma(c.x)-c.tri) > 1e-6 {
 			t.Errorf("digamma(%g) = %.10f, trigamma = %.10f", c.x, digamma(c.x), trigamma(c.x))
 		}

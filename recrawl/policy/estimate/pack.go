@@ -35,7 +35,11 @@ func unpackLog(c uint16, least float64) float64 {
 	return least * math.Exp(float64(c-1)/logSteps)
 }
 
-func packCount(v float64) uint16 { return uint16(clamp(math.Round(v*countSteps), 0, math.MaxUint16)) }
+func packCount(
+	v float64,
+) uint16 {
+	return uint16(clamp(math.Round(v*countSteps), 0, math.MaxUint16))
+}
 
 // Append writes s in PackedStats bytes.
 func (s Stats) Append(b []byte) []byte {
@@ -48,7 +52,8 @@ func (s Stats) Append(b []byte) []byte {
 // UnpackStats reads what Append has written. Any bytes are some Stats.
 func UnpackStats(b [PackedStats]byte) Stats {
 	n := func(i int) uint16 { return binary.BigEndian.Uint16(b[i:]) }
-	return Stats{unpackLog(n(0), leastTime), float64(n(2)) / countSteps, float64(n(4)) / countSteps, unpackLog(n(6), leastTime)}
+	return Stats{unpackLog(n(0), leastTime), float64(n(2)) / countSteps, float64(n(4)) / countSteps,
+		unpackLog(n(6), leastTime)}
 }
 
 // least of what is written of a Gamma; its steps are coarser to reach further.

@@ -15,7 +15,8 @@ func Settings() crawl.Settings {
 	return c.Settings("test")
 }
 
-// NewStore is a node's crawl document in a data directory of the test: version 0, with the default settings.
+// NewStore is a node's crawl document in a data directory of the test: version 0, with the default
+// settings.
 func NewStore(t testing.TB, self crawl.NodeID) *crawldoc.Store {
 	t.Helper()
 	dir, err := datadir.Open(t.TempDir())

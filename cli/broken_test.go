@@ -1,4 +1,4 @@
-package givenup
+package cli
 
 import (
 	"bytes"
@@ -31,21 +31,25 @@ func TestBroken(t *testing.T) {
 			{URL: "http://a.test/1", Status: &odd, Reason: &reason, Referrer: &from},
 			{URL: "http://b.test/", Reason: &reason, Referrer: &from}, {URL: "http://c.test/", Referrer: &from},
 		}, "3 broken links", []string{
-			"http://a.test/1 (599) found first on http://a.test/", "http://b.test/ (dns: no such host) found first on http://a.test/",
+			"http://a.test/1 (599) found first on http://a.test/",
+			"http://b.test/ (dns: no such host) found first on http://a.test/",
 			"http://c.test/ (given up) found first on http://a.test/",
 		}},
 	} {
-		b, err := readBroken(t.Context(), lists{"broken": c.lines})
-		if err != nil || b.Total() != c.total || strings.Join(b.Lines(), "\n") != strings.Join(c.want, "\n") {
+		b, err := countBroken(t.Context(), urlLists{"broken": c.lines})
+		if err != nil || b.Total() != c.total ||
+			strings.Join(b.Lines(), "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %q, %v", b.Total(), b.Lines(), err)
 		}
 	}
-	many := lists{}
+	many := urlLists{}
 	for n := range 25 {
-		many["broken"] = append(many["broken"], crawl.URLLine{URL: fmt.Sprintf("http://a.test/%d", n), Status: &status, Referrer: &from})
+		many["broken"] = append(many["broken"],
+			crawl.URLLine{URL: fmt.Sprintf("http://a.test/%d", n), Status: &status, Referrer: &from})
 	}
-	b, err := readBroken(t.Context(), many)
-	if lines := b.Lines(); err != nil || b.Links != 25 || len(lines) != MaxLinks+1 || lines[MaxLinks] != "and 15 more" {
+	b, err := countBroken(t.Context(), many)
+	if lines := b.Lines(); err != nil || b.Links != 25 || len(lines) != maxBrokenLinks+1 ||
+		lines[maxBrokenLinks] != "and 15 more" {
 		t.Errorf("%d links: %q, %v", b.Links, lines, err)
 	}
 }
@@ -54,7 +58,7 @@ func TestBroken(t *testing.T) {
 // all its pages.
 func TestPagesOfALink(t *testing.T) {
 	t.Parallel()
-	b := Broken{Links: 2, First: []Link{
+	b := brokenList{Links: 2, First: []brokenLink{
 		{URL: "http://a.test/1", Why: "404", From: "http://a.test/"},
 		{URL: "http://a.test/2", Why: "404", From: "http://a.test/early"},
 	}}
@@ -66,8 +70,9 @@ func TestPagesOfALink(t *testing.T) {
 	z := gzip.NewWriter(&lines)
 	for _, link := range []string{"/b /1", "/ /1", "/b /1", "/b /3", "/late /2"} {
 		source, target, _ := strings.Cut(link, " ")
-		if _, err := fmt.Fprintf(z, `{"source":"http://a.test%s","target":"http://a.test%s","tag":"a"}`+"\n",
-			source, target); err != nil {
+		if _, err := fmt.Fprintf(z,
+			`{"source":"http://a.test%s","target":"http://a.test%s","tag":"a"}`+
+				"\n", source, target); err != nil {
 			t.Fatal(err)
 		}
 	}

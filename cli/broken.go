@@ -1,4 +1,4 @@
-package givenup
+package cli
 
 import (
 	"cmp"
@@ -20,35 +20,36 @@ import (
 )
 
 const (
-	// MaxLinks is how many broken links are named.
-	MaxLinks = 10
-	// MaxPages is how many of the pages are named that have a broken link.
-	MaxPages = 5
+	// maxBrokenLinks is how many broken links are named.
+	maxBrokenLinks = 10
+	// maxLinkPages is how many of the pages are named that have a broken link.
+	maxLinkPages = 5
 	// maxLinkLines bounds the lines of the list of links that are read: some seconds.
 	maxLinkLines = 5_000_000
 )
 
-// Broken are the links that lead nowhere: to URLs that were given up, or answered with 4xx or 5xx.
-type Broken struct {
-	Links int64
-	More  bool   // there are more, which were not read
-	First []Link // MaxLinks at most
+// brokenList are the links that lead nowhere: to URLs that were given up, or answered with 4xx or
+// 5xx. With -o json it is written as it is.
+type brokenList struct {
+	Links int64        `json:"links"`
+	More  bool         `json:"more"`  // there are more, which were not read
+	First []brokenLink `json:"first"` // maxBrokenLinks at most
 }
 
-// Link is a broken link.
-type Link struct {
-	URL  string
-	Why  string // the status, or why it was given up
-	From string // the page on which the URL was found first
-	// Pages are those that have the link, MaxPages at most, and Others counts the rest. The list of
-	// links knows them (--derive links); without it there is none.
-	Pages  []string
-	Others int64
+// brokenLink is a link that leads nowhere.
+type brokenLink struct {
+	URL  string `json:"url"`
+	Why  string `json:"why"`      // the status, or why it was given up
+	From string `json:"referrer"` // the page on which the URL was found first
+	// Pages are those that have the link, maxLinkPages at most, and Others counts the rest. The list
+	// of links knows them (--derive links); without it there is none.
+	Pages  []string `json:"pages,omitempty"`
+	Others int64    `json:"other_pages,omitempty"`
 }
 
-// ReadBroken finds the broken links that the node with this data directory has found. A seed that
+// readBroken finds the broken links that the node with this data directory has found. A seed that
 // leads nowhere is none: no page links to it.
-func ReadBroken(ctx context.Context, dir string) (b Broken, err error) {
+func readBroken(ctx context.Context, dir string) (b brokenList, err error) {
 	release, err := datadir.Hold(dir)
 	if err != nil {
 		return b, err
@@ -59,7 +60,7 @@ func ReadBroken(ctx context.Context, dir string) (b Broken, err error) {
 		return b, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if b, err = readBroken(ctx, store); err != nil {
+	if b, err = countBroken(ctx, store); err != nil {
 		return b, err
 	}
 	return b, b.readPages(ctx, filepath.Join(dir, "derived"))
@@ -67,7 +68,7 @@ func ReadBroken(ctx context.Context, dir string) (b Broken, err error) {
 
 // readPages finds the pages that have the links, in the list of links of this folder, if there is
 // one. Of a list that is too long, or lacks a page, nothing is told: a part would look like all.
-func (b *Broken) readPages(ctx context.Context, folder string) error {
+func (b *brokenList) readPages(ctx context.Context, folder string) error {
 	found := map[string]map[string]bool{} // pages by the URL that they link to
 	for _, l := range b.First {
 		found[l.URL] = map[string]bool{}
@@ -100,40 +101,40 @@ func (b *Broken) readPages(ctx context.Context, folder string) error {
 			continue
 		}
 		pages := slices.Sorted(maps.Keys(found[l.URL]))
-		named := min(len(pages), MaxPages)
+		named := min(len(pages), maxLinkPages)
 		l.Pages, l.Others = pages[:named], int64(len(pages)-named)
 	}
 	return nil
 }
 
-func readBroken(ctx context.Context, list pages) (b Broken, err error) {
+func countBroken(ctx context.Context, list urlPages) (b brokenList, err error) {
 	q := crawl.URLQuery{State: crawl.ListBroken, Referrer: true}
-	err = each(ctx, list, q, func(l *crawl.URLLine) bool {
+	err = eachLine(ctx, list, q, func(l *crawl.URLLine) bool {
 		if l.Referrer == nil {
 			return true
 		}
-		if b.Links++; len(b.First) < MaxLinks {
-			b.First = append(b.First, Link{URL: l.URL, Why: why(l), From: *l.Referrer})
+		if b.Links++; len(b.First) < maxBrokenLinks {
+			b.First = append(b.First, brokenLink{URL: l.URL, Why: whyBroken(l), From: *l.Referrer})
 		}
-		b.More = b.Links >= maxRead
+		b.More = b.Links >= maxLostRead
 		return !b.More
 	})
 	return b, err
 }
 
-// why is what became of the URL.
-func why(l *crawl.URLLine) string {
+// whyBroken is what became of the URL.
+func whyBroken(l *crawl.URLLine) string {
 	if l.Status != nil && *l.Status != 0 {
 		return strings.TrimSpace(fmt.Sprint(*l.Status, " ", http.StatusText(*l.Status)))
 	}
-	if reason := text(l.Reason); reason != "" {
+	if reason := orEmpty(l.Reason); reason != "" {
 		return reason
 	}
 	return "given up"
 }
 
 // where says which pages have the link.
-func (l *Link) where() string {
+func (l *brokenLink) where() string {
 	if len(l.Pages) == 0 {
 		return "found first on " + l.From
 	}
@@ -145,7 +146,7 @@ func (l *Link) where() string {
 }
 
 // Lines name the links.
-func (b *Broken) Lines() []string {
+func (b *brokenList) Lines() []string {
 	var lines []string
 	for _, l := range b.First {
 		lines = append(lines, fmt.Sprintf("%s (%s) %s", l.URL, l.Why, l.where()))
@@ -157,7 +158,7 @@ func (b *Broken) Lines() []string {
 }
 
 // Total is the count with its noun.
-func (b *Broken) Total() string {
+func (b *brokenList) Total() string {
 	switch {
 	case b.More:
 		return plaintext.Count(b.Links) + " broken links or more"
