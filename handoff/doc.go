@@ -72,8 +72,7 @@
 // # Promotion
 //
 // The owner of a partition that no node passes to it asks every member of the view, itself
-// included. "I hold it" means that a normal move will follow; while that is so of all that it asks
-// about, it asks once a second. When all have answered "not I", and
+// included. "I hold it" means that a normal move will follow. When all have answered "not I", and
 // the fence of the view is over, the copy of the recorded set with the highest (epoch, sequence) is
 // promoted, in the epoch of the view. A member that has answered accepts no mutation from a node
 // that its view does not list, nor from one that has rejoined since the epoch (gate.go).

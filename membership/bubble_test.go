@@ -40,10 +40,6 @@ func (w *wire) WriteTo(b []byte, addr string) (time.Time, error) {
 
 func (w *wire) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
 	now := time.Now()
-	w.v.sent.Add(1)
-	if compressed(b) {
-		w.v.compressed.Add(1)
-	}
 	if peer := w.v.wireTo(w.own, to.Addr); peer != nil {
 		from, _ := gossip.ParseAddress(w.own)
 		select {
@@ -136,8 +132,6 @@ type village struct {
 	houses   []*house
 	dead     sync.Map // id of a node whose process is gone, to true
 	refusing atomic.Bool
-	// sent counts packets, compressed those of them that are.
-	sent, compressed atomic.Int64
 }
 
 // house is one node's place: it outlives the node's processes.
@@ -338,31 +332,6 @@ type countingStorage struct {
 func (c *countingStorage) Save(doc []byte) error {
 	c.saves.Add(1)
 	return c.Storage.Save(doc)
-}
-
-// compressed reports whether memberlist has compressed a packet, which is not encrypted: after the
-// cluster's name and a checksum comes the type.
-func compressed(packet []byte) bool {
-	const withName, withChecksum, compressedType = 244, 12, 9
-	if len(packet) > 2 && packet[0] == withName {
-		packet = packet[min(2+int(packet[1]), len(packet)):]
-	}
-	if len(packet) > 5 && packet[0] == withChecksum {
-		packet = packet[5:]
-	}
-	return len(packet) > 0 && packet[0] == compressedType
-}
-
-// TestGossipIsNotCompressed: what memberlist takes for a coder is far more than what it would save.
-func TestGossipIsNotCompressed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := newRunningVillage(t, "n1", "n2", "n3")
-		if sent, n := v.sent.Load(), v.compressed.Load(); sent == 0 || n > 0 {
-			t.Errorf("%d of %d packets are compressed", n, sent)
-		}
-		v.end(v.houses...)
-	})
 }
 
 // TestApartInBubble cuts the link between two of five, which reach the others:

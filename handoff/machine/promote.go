@@ -22,8 +22,7 @@ type asking struct {
 const MaxAsked = 4096
 
 // A take-over is in a hurry: the first eagerRounds follow each other at once; then
-// askAgain retries lie between two, because a node has to return first. So do they while other
-// members hold all that was asked about.
+// askAgain retries lie between two, because a node has to return first.
 const (
 	eagerRounds = 20
 	askAgain    = 10
@@ -96,38 +95,10 @@ func (m *Machine) onAskOver(e AskOver) {
 		}
 	}
 	m.ask.wait = 1
-	if m.ask.rounds >= eagerRounds || m.allHeld() {
+	if m.ask.rounds >= eagerRounds {
 		m.ask.wait = askAgain
 	}
 	m.ask.rounds++
-}
-
-// allHeld reports whether some member holds each partition of the round that is not here yet. It
-// passes them on when the copies are made, so nothing hurries: the nodes that join together would
-// ask all others ten times a second while those make their copies. When a holder is lost a
-// view follows, and with it a round.
-func (m *Machine) allHeld() bool {
-	for _, p := range m.ask.parts {
-		switch m.parts[p].state {
-		case Absent:
-			if m.ownerOf(p) == m.self && !m.isHeld(p) {
-				return false
-			}
-		case Released: // to a node that is gone
-			return false
-		}
-	}
-	return true
-}
-
-// isHeld reports whether a member has answered that it holds a partition.
-func (m *Machine) isHeld(p crawl.Partition) bool {
-	for _, answers := range m.ask.answers {
-		if answers[p].Holds {
-			return true
-		}
-	}
-	return false
 }
 
 // decidePromotion decides what becomes of a partition that this node owns and does not

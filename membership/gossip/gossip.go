@@ -105,9 +105,6 @@ func (g *Gossip) Start(advertise Address) error {
 	conf.ProbeInterval, conf.ProbeTimeout = probeInterval, probeTimeout
 	conf.GossipInterval, conf.PushPullInterval = gossipInterval, pushPullInterval
 	conf.TCPTimeout, conf.DeadNodeReclaimTime = streamTimeout, reclaimAfter
-	// memberlist makes a coder of tens of kilobytes for each message. While many nodes join, those are
-	// a quarter of all that is allocated; compression saves some kilobytes a second.
-	conf.EnableCompression = false
 	to := delegate{g}
 	conf.Delegate, conf.Events, conf.Alive, conf.Merge, conf.Conflict = to, to, to, to, to
 	conf.Logger = bridge(g.o.Logger)
