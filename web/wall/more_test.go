@@ -25,8 +25,8 @@ var moreWalls = []struct {
 	{"cloudflare challenge with status 200", Cloudflare, 200, "Server: cloudflare",
 		page("Just a moment...", `<script>window._cf_chl_opt={}</script>`)},
 	{"cloudflare orchestrator alone, behind another proxy", Cloudflare, 403, "Server: nginx",
-		page("Un momento…",
-			`<div id="challenge-error-text">Habilita JavaScript</div><script>a.src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=1'</script>`)}, //nolint:misspell // Spanish
+		page("Un momento…", //nolint:misspell // Spanish
+			`<div id="challenge-error-text">Habilita JavaScript</div><script>a.src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=1'</script>`)},
 	{"cloudflare block in French", Cloudflare, 403, "Server: cloudflare",
 		page("Attention Required! | Cloudflare",
 			`<div id="cf-error-details" class="cf-error-details-wrapper"><h1>Désolé, vous avez été bloqué</h1></div>`)},
