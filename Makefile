@@ -73,7 +73,10 @@ units: tools ## all tests but integration: under the race detector where gorouti
 
 # Which tests these are is marked in their files: see .ci/race.
 raced: tools # the packages that the race detector watches, and of others the tests in which goroutines meet
-	@rest=$$(.ci/race rest); marked=$$(.ci/race marked); meets=$$(.ci/race meets); status=0; \
+# Clusters of whole nodes come first, with no other package beside them and one or two at a time: more
+# at once exclude each other for being silent, and do all that follows from it instead of the test.
+	@rest=$$(.ci/race rest | grep -vx ./node); marked=$$(.ci/race marked); meets=$$(.ci/race meets); status=0; \
+	.ci/gotest nodes -race -short -timeout 60m -parallel 2 ./node || status=1; \
 	.ci/gotest race -race -short -timeout 60m -parallel 4 $$rest || status=1; \
 	.ci/gotest meet -race -short -timeout 60m -run "$$meets" $$marked || status=1; \
 	exit $$status

@@ -27,6 +27,11 @@ var (
 	ErrForget = errors.New("membership: the node cannot be forgotten")
 )
 
+// forgetPatience is how long Forget waits for an answer of the node. A node that is gone refuses the
+// connection at once. One that lives on a busy machine may need seconds, and forgetting it could not
+// be undone.
+const forgetPatience = 5 * callTimeout
+
 // forgetting is a request of Forget that waits for the loop.
 type forgetting struct {
 	id    crawl.NodeID
@@ -52,7 +57,7 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 		return err
 	}
 	if found.at.RPC != "" {
-		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		limited, cancel := context.WithTimeout(ctx, forgetPatience)
 		_, answers := m.answers(limited, found.at)
 		cancel()
 		if answers {

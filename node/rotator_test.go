@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,11 +138,16 @@ func (c *mutualCalls) callAll(ctx context.Context, from, to *running) {
 // tooLate tells an answer that came too late on a busy machine from one that refuses. The limit of
 // the call, that of the connection or that of the handshake has passed, on this side; or on the
 // other, which then ends a handshake without a word. Who refuses a key says so in an alert, and a
-// connection that ends under a call does not end in its handshake.
+// connection that ends under a call does not end in its handshake. When the limit passes between
+// the handshake and the first frame of HTTP/2, gRPC closes the connection under its own reader.
 func tooLate(err error) bool {
 	text := err.Error()
 	if strings.Contains(text, context.DeadlineExceeded.Error()) ||
 		strings.Contains(text, os.ErrDeadlineExceeded.Error()) {
+		return true
+	}
+	_, preface, ok := strings.Cut(text, "error reading server preface: ")
+	if ok && strings.Contains(preface, net.ErrClosed.Error()) {
 		return true
 	}
 	_, handshake, ok := strings.Cut(text, "handshake failed: ")
@@ -155,12 +161,14 @@ func TestTooLate(t *testing.T) {
 	for text, want := range map[string]bool{
 		"rpc error: code = DeadlineExceeded desc = context deadline " +
 			"exceeded": true,
-		`connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`:                      true,
-		`connection error: desc = "transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout"`: true,
-		`connection error: desc = "transport: authentication handshake failed: EOF"`:                                            true,
-		`"transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"`:       true,
-		`connection error: desc = "transport: authentication handshake failed: remote error: tls: bad certificate"`:             false,
-		`connection error: desc = "transport: authentication handshake failed: n2 has another cluster key"`:                     false,
+		`connection error: desc = "transport: authentication handshake failed: context deadline exceeded"`:                             true,
+		`connection error: desc = "transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout"`:        true,
+		`connection error: desc = "transport: authentication handshake failed: EOF"`:                                                   true,
+		`"transport: authentication handshake failed: read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer"`:              true,
+		`connection error: desc = "error reading server preface: read tcp 127.0.0.1:1->127.0.0.1:2: use of closed network connection"`: true,
+		`connection error: desc = "error reading server preface: remote error: tls: bad certificate"`:                                  false,
+		`connection error: desc = "transport: authentication handshake failed: remote error: tls: bad certificate"`:                    false,
+		`connection error: desc = "transport: authentication handshake failed: n2 has another cluster key"`:                            false,
 		"rpc error: code = Unavailable desc = error reading from " +
 			"server: EOF": false,
 		"rpc error: code = Unavailable desc = read tcp 127.0.0.1:1->127.0.0.1:2: read: " +
