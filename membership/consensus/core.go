@@ -101,7 +101,7 @@ const (
 // It is not safe for concurrent use.
 //
 // Its parts: plan.go computes the next view, paxos.go gets it decided, quorum.go counts
-// the votes, liveness.go keeps which members are silent or dead, silence.go lets the
+// the votes, delta.go tells views, liveness.go keeps which members are silent or dead, silence.go lets the
 // voters judge silence, forgotten.go keeps the forget requests, duplicates.go tells two
 // processes with one id apart. This file spreads the decided views.
 type Core struct {
@@ -125,6 +125,13 @@ type Core struct {
 	flaps      map[crawl.NodeID]flap
 	denials    map[crawl.NodeID]denial // in this decision
 	silentFrom int                     // tick since when silence counts
+
+	// How views are told: delta.go.
+	readsDeltas map[crawl.NodeID]crawl.Boot // the boots whose messages said that they read deltas
+	before      *View                       // the view before the installed one; nil when that skipped some
+	delta       *Delta                      // the installed view, told by what it changes in before; nil until needed
+	told        *View                       // the last view that was made of a delta
+	toldSum     string                      // its digest
 
 	ticks    int // since the start
 	waited   int // ticks since a change was first wanted or last tried
@@ -152,7 +159,7 @@ func New(me Identity, state State) *Core {
 		self: me.ID, boot: me.Boot, mark: me.Mark, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		heard: map[crawl.NodeID]lastHeard{},
 		dead:  map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, duplicates: map[crawl.NodeID]duplicate{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
-		denials: map[crawl.NodeID]denial{},
+		denials: map[crawl.NodeID]denial{}, readsDeltas: map[crawl.NodeID]crawl.Boot{},
 	}
 	if state.View != nil {
 		c.enter(state.View)
@@ -322,6 +329,10 @@ func (c *Core) receive(m Message) []Action {
 		return c.answerSelf(m)
 	}
 	c.noteDuplicate(m.From, m.Boot)
+	if m.ReadsDeltas {
+		c.readsDeltas[m.From] = max(c.readsDeltas[m.From], m.Boot)
+	}
+	m = c.whole(m)
 	if listed, ok := c.listed(m.From); ok && c.shadowed(listed, m.Boot) {
 		return nil
 	}
@@ -338,7 +349,7 @@ func (c *Core) react(m Message) []Action {
 		// The sender may wait until it knows that the view is installed here.
 		return append(c.learn(m.View), c.send(m.From, Message{Kind: KindHere}))
 	case m.Number < c.number() || m.Number == c.number() && m.Digest < c.digest && m.Digest != "":
-		return []Action{c.send(m.From, Message{Kind: KindDecided, View: c.state.View})}
+		return []Action{c.catchUp(m)}
 	case m.Number > c.number() || m.Digest > c.digest && c.digest != "":
 		return []Action{c.send(m.From, Message{Kind: KindHello})}
 	case m.Kind == KindHello:
@@ -377,6 +388,10 @@ func (c *Core) learn(v *View) []Action {
 // install replaces the view by v and starts the next decision anew.
 func (c *Core) install(v *View) []Action {
 	skipped := v.Number != c.number()+1
+	c.before, c.delta = c.state.View, nil
+	if skipped {
+		c.before = nil
+	}
 	c.state = State{View: v, Forgotten: stillForgotten(v, c.state.Forgotten)}
 	c.enter(v)
 	c.noteFlaps(v)
@@ -397,7 +412,7 @@ func (c *Core) enter(v *View) {
 // send fills in the fields that all messages have.
 func (c *Core) send(to crawl.NodeID, m Message) Send {
 	m.Cluster, m.From, m.Boot, m.To, m.Number = c.cluster.ID, c.self, c.boot, to, c.number()
-	m.Forgotten, m.Digest = c.state.Forgotten, c.digest
+	m.Forgotten, m.Digest, m.ReadsDeltas = c.state.Forgotten, c.digest, true
 	return Send{m}
 }
 

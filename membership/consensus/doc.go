@@ -20,6 +20,11 @@
 // the sender's view, and each second each node sends a hello to one other node, and to all
 // that it has not heard.
 //
+// delta.go tells views: who has the view before, by all that the sender knows, gets what changes in it.
+// Who cannot use that says hello, as who has missed a view does, and gets the whole. So what a view
+// costs grows with the members, not with their square. Nothing else depends on how a view was told: a
+// delta names the digest of the view that it makes.
+//
 // quorum.go counts votes: more than half of view n, by id; or exactly half,
 // none of them restarted since its boot in n, when the proposer has proof that
 // every other member's boot is dead. So one of two nodes continues alone after the

@@ -180,6 +180,7 @@ func (c *Core) prune() {
 	maps.DeleteFunc(c.greeted, func(id crawl.NodeID, _ int) bool { return gone(id) })
 	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
 	maps.DeleteFunc(c.newer, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
+	maps.DeleteFunc(c.readsDeltas, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
 	maps.DeleteFunc(c.duplicates, func(id crawl.NodeID, d duplicate) bool { return !c.state.View.Lists(id, d.boot) })
 }
 

@@ -51,6 +51,11 @@ type Message struct {
 	Ballot   Ballot      `json:"ballot,omitzero"`
 	Accepted Ballot      `json:"accepted,omitzero"`
 	View     *View       `json:"view,omitempty"`
+	// Delta tells the view of an accept or a decided message instead of View, to a boot that reads
+	// deltas.
+	Delta *Delta `json:"delta,omitempty"`
+	// ReadsDeltas says that the sender does. Earlier releases do not.
+	ReadsDeltas bool `json:"deltas,omitempty"`
 	// Forgotten are the ids of the sender's forget requests that its view does not bar
 	// yet, sorted.
 	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
@@ -137,6 +142,12 @@ func (m *Message) validate() error {
 	}
 	if wantBallot && (m.Ballot.Round == 0 || ValidateID(m.Ballot.Node) != nil) {
 		return errors.New("no ballot")
+	}
+	if m.Delta != nil {
+		if m.View != nil || m.Kind != KindAccept && m.Kind != KindDecided {
+			return errors.New("the change of a view is superfluous")
+		}
+		return m.Delta.validate()
 	}
 	if wantView != (m.View != nil) {
 		return errors.New("a view is missing or superfluous")

@@ -23,6 +23,14 @@ var sampleView = &View{
 	},
 }
 
+// sampleDelta tells the view after sampleView.
+func sampleDelta() *Delta {
+	v := *sampleView
+	v.Number, v.Left, v.Removed = 8, []Departure{{"b", 9}}, []Removal{{ID: "b", Boot: 9, Name: "n2", Proved: true}}
+	v.Members, v.Barred = []Member{v.Members[0], {ID: "c", Name: "n5", Boot: 1, Since: 8}}, []crawl.NodeID{"u", "v", "w"}
+	return deltaOf(sampleView, &v)
+}
+
 func sampleMessages() []Message {
 	ballot := Ballot{3, "a"}
 	out := []Message{
@@ -34,6 +42,8 @@ func sampleMessages() []Message {
 		{Kind: KindPromise, Ballot: ballot, Accepted: Ballot{2, "b"}, View: sampleView},
 		{Kind: KindAccept, Ballot: ballot, View: sampleView},
 		{Kind: KindAccepted, Ballot: ballot},
+		{Kind: KindDecided, Delta: sampleDelta(), ReadsDeltas: true},
+		{Kind: KindAccept, Ballot: ballot, Delta: sampleDelta()},
 		{Kind: KindNack, Ballot: ballot, Accepted: Ballot{4, "b"}},
 	}
 	for i := range out {
@@ -83,6 +93,10 @@ func TestMessagesRefused(t *testing.T) {
 		"removal of boot 0": spoil(func(m *Message) { m.View.Removed[0].Boot = 0 }),
 		"process below 0":   spoil(func(m *Message) { m.View.Members[0].PID = -1 }),
 		"long machine":      spoil(func(m *Message) { m.View.Members[0].Machine = strings.Repeat("0", 17) }),
+		"a view twice":      spoil(func(m *Message) { m.Delta = sampleDelta() }),
+		"a delta in a vote": spoil(func(m *Message) { m.Kind, m.View, m.Delta = KindPromise, nil, sampleDelta() }),
+		"a delta of view 0": spoil(func(m *Message) { m.View, m.Delta = nil, &Delta{Sum: "0123456789abcdef"} }),
+		"a delta, no sum":   spoil(func(m *Message) { m.View, m.Delta = nil, &Delta{Base: 6} }),
 		"no ballot":         spoil(func(m *Message) { m.Ballot = Ballot{} }),
 		"huge round":        spoil(func(m *Message) { m.Ballot.Round = 1<<63 + 1 }),
 		"no view":           spoil(func(m *Message) { m.View = nil }),

@@ -22,6 +22,7 @@ type proposal struct {
 	// view, and value is that view; once proposed, value is what is proposed.
 	best     Ballot
 	value    *View
+	delta    *Delta // value, told by what it changes in the installed view, once proposed
 	proposed bool
 }
 
@@ -136,10 +137,12 @@ func (c *Core) promised(m Message) []Action {
 		}
 		return nil
 	}
-	p.proposed = true
+	p.proposed, p.delta = true, deltaOf(c.state.View, p.value)
 	c.state.Accepted, c.state.AcceptedView = p.ballot, p.value
 	out := []Action{Persist{c.state}}
-	out = append(out, c.toMembers(Message{Kind: KindAccept, Ballot: p.ballot, View: p.value})...)
+	for _, to := range c.state.View.Others(c.self) {
+		out = append(out, c.tell(to.ID, Message{Kind: KindAccept, Ballot: p.ballot}, c.state.View, p.value, p.delta))
+	}
 	return append(out, c.accepted(c.self, c.boot)...)
 }
 
@@ -156,12 +159,13 @@ func (c *Core) accepted(from crawl.NodeID, boot crawl.Boot) []Action {
 	}
 	old, decided := c.state.View, p.value
 	out := c.install(decided)
+	c.delta = p.delta
 	tell := slices.Concat(old.Members, decided.Members)
 	slices.SortStableFunc(tell, compareIDs)
 	tell = slices.CompactFunc(tell, func(a, b Member) bool { return a.ID == b.ID })
 	for _, m := range tell {
 		if m.ID != c.self {
-			out = append(out, c.send(m.ID, Message{Kind: KindDecided, View: decided}))
+			out = append(out, c.tell(m.ID, Message{Kind: KindDecided}, old, decided, p.delta))
 		}
 	}
 	return out

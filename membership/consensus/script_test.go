@@ -233,6 +233,20 @@ func showBallot(b Ballot) string {
 	return fmt.Sprintf("%d.%s", b.Round, b.Node)
 }
 
+func showDelta(d *Delta) string {
+	out := fmt.Sprintf("view %d told by what changes in %d:", d.Base+1, d.Base)
+	for _, m := range d.Put {
+		out += fmt.Sprintf(" +%s/%d", m.ID, m.Boot)
+	}
+	for _, id := range d.Gone {
+		out += " -" + string(id)
+	}
+	for _, id := range d.Barred {
+		out += " barred " + string(id)
+	}
+	return out
+}
+
 func showMessage(m Message) string {
 	out := fmt.Sprintf("%s at %d", m.Kind, m.Number)
 	if m.Ballot != (Ballot{}) {
@@ -243,6 +257,9 @@ func showMessage(m Message) string {
 	}
 	if m.View != nil {
 		out += " " + m.View.String()
+	}
+	if m.Delta != nil {
+		out += " " + showDelta(m.Delta)
 	}
 	return out
 }

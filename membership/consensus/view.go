@@ -206,6 +206,9 @@ func (v *View) Bars(id crawl.NodeID) bool {
 	return ok
 }
 
+// digestBytes is the length of a Digest before it is written in hex.
+const digestBytes = 8
+
 // Digest names the view's content in 16 hex digits.
 func (v *View) Digest() string {
 	out, err := json.Marshal(v)
@@ -213,7 +216,7 @@ func (v *View) Digest() string {
 		panic("BUG: a view cannot be encoded: " + err.Error())
 	}
 	sum := sha256.Sum256(out)
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:digestBytes])
 }
 
 // String shows the view in one line.
