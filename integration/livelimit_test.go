@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,7 +142,8 @@ func (c *cluster) sameSettings() (now crawl.CrawlReport) {
 
 // Two operators change the settings at two nodes at the same time. Without a version
 // both changes hold on both nodes; with the ETag that both have read, one gets 200 and
-// the other 412, and both nodes have the first one's.
+// the other 412, and both nodes have the first one's. A node that could not tell the other one in
+// time says so: then the other one's change may be the only one that holds.
 func TestTwoOperatorsAtOnce(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -164,23 +166,36 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		wg.Wait()
 		return codes, texts
 	}
+	// made reports whether what a node said of its change is true: that it was made. Only one that the
+	// other node was not told of in time, on a busy machine, may be gone.
+	made := func(i int, codes [2]int, texts [2]string, inForce bool) bool {
+		var r struct{ Untold []string }
+		if codes[i] != 200 || json.Unmarshal([]byte(texts[i]), &r) != nil {
+			return false
+		}
+		return inForce || slices.Contains(r.Untold, c.nodes[1-i].name)
+	}
 	for i := range 6 {
 		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i),
 			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
 		codes, texts := both(bodies, "")
 		now := c.sameSettings()
-		if codes != [2]int{200, 200} || now.Settings.Text("max_depth") != strconv.Itoa(10+i) ||
-			now.Settings.Text("max_pages") != strconv.Itoa(100+i) {
+		first, second := now.Settings.Text("max_depth") == strconv.Itoa(10+i),
+			now.Settings.Text("max_pages") == strconv.Itoa(100+i)
+		if !made(0, codes, texts, first) || !made(1, codes, texts, second) || !first && !second {
 			t.Fatalf("two changes: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
 		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i),
 			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
 		codes, texts = both(bodies, `"`+now.Version+`"`)
 		now = c.sameSettings()
-		first := now.Settings.Text("max_depth") == strconv.Itoa(20+i)
-		second := now.Settings.Text("max_pages") == strconv.Itoa(200+i)
-		want := map[bool]int{true: 200, false: 412}
-		if first == second || codes != [2]int{want[first], want[second]} {
+		first = now.Settings.Text("max_depth") == strconv.Itoa(20+i)
+		second = now.Settings.Text("max_pages") == strconv.Itoa(200+i)
+		fits := first != second
+		for k, inForce := range [2]bool{first, second} {
+			fits = fits && (!inForce && codes[k] == 412 || made(k, codes, texts, inForce))
+		}
+		if !fits {
 			t.Fatalf("two changes for one version: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
 	}
