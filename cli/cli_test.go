@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"crawlnode/api"
 	"crawlnode/cli/command"
@@ -44,6 +45,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// patience bounds the waits for things that take seconds on a machine that has nothing else to do.
+const patience = 15 * time.Minute
 
 // result is what a command did.
 type result struct {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"crawlnode/cli/command"
 	"crawlnode/cli/help"
@@ -85,7 +84,7 @@ func shellRun(t *testing.T, shell, script string, flags ...string) string {
 	if err := os.Symlink(os.Args[0], filepath.Join(dir, "crawlnode")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append(flags, "-c", script)...)
 	cmd.Dir = dir

@@ -58,10 +58,14 @@ func (s *retryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	nth := len(s.seen[r.URL.Path]) + 1
 	s.mu.Unlock()
+	var ended time.Time // before the client can know it, which may make its next request then
 	defer func() {
+		if ended.IsZero() {
+			ended = time.Now()
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.seen[r.URL.Path] = append(s.seen[r.URL.Path], arrival{at, time.Now(), r.RemoteAddr})
+		s.seen[r.URL.Path] = append(s.seen[r.URL.Path], arrival{at, ended, r.RemoteAddr})
 	}()
 	kind, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	code, _ := strconv.Atoi(strings.SplitN(what, "-", 2)[0])
@@ -80,6 +84,7 @@ func (s *retryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(code)
 	case kind == "drop" && (what != "once" || nth == 1):
 		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			ended = time.Now()
 			_ = c.Close()
 		}
 	default:
@@ -95,7 +100,7 @@ func (s *retryServer) crawl(t *testing.T, more ...string) (result, string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	args := append([]string{"crawl", s.URL + "/", "--allow-net", "127.0.0.0/8", "--allow-ports", port,
 		"--delay", "20ms", "--data-dir", dir,

@@ -98,7 +98,7 @@ func (s *calendarSite) args(t *testing.T, more ...string) []string {
 func TestATrapIsToldWhileItHappens(t *testing.T) {
 	t.Parallel()
 	site := newCalendarSite(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	written, errout := io.Pipe()
 	var out, said bytes.Buffer
@@ -203,7 +203,7 @@ func TestATrapIsToldWhileItHappens(t *testing.T) {
 func TestTheBudgetOfSuspiciousURLs(t *testing.T) {
 	t.Parallel()
 	site := newCalendarSite(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r := runWithin(ctx, nil, "", site.args(t, "--max-suspicious-per-host", "30")...)
 	r.want(t, 0, "host budget", "")

@@ -192,7 +192,7 @@ func TestFailOver(t *testing.T) {
 		return m
 	})
 	_, good := serve(t, hostile(t))
-	c := open(t, Options{Servers: []string{dead, brokenAddr, good}, Timeout: time.Second})
+	c := open(t, Options{Servers: []string{dead, brokenAddr, good}, Timeout: 10 * time.Second})
 	for _, host := range []string{"plain.test", "zero.test", "week.test"} {
 		if _, err := c.Lookup(wait(t), host); err != nil {
 			t.Errorf("Lookup(%s): %v", host, err)

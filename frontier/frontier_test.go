@@ -808,7 +808,7 @@ func TestStatesSurvive(t *testing.T) {
 // waitSwept waits until a generation has left the store.
 func waitSwept(t *testing.T, r *running, p crawl.Partition, gen uint32) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		snap, err := r.w.KV.Snapshot()
 		r.must(err)
 		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) +

@@ -71,7 +71,7 @@ func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
 // waitPayloads waits until a partition has a filter.
 func (r *running) waitPayloads(p crawl.Partition) (count int64) {
 	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		if n, _, _ := r.payloadsOf(p); n >= 0 {
 			return n
 		}
@@ -85,7 +85,7 @@ func (r *running) waitPayloads(p crawl.Partition) (count int64) {
 // other filter is due.
 func (r *running) waitGrown(p crawl.Partition, n int64) {
 	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		used, room, due := r.payloadsOf(p)
 		if used >= n && !due && filters.DefaultPayloadFilters-room >= n*filters.PayloadBits/8 {
 			return
@@ -319,7 +319,7 @@ func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 		if !strings.Contains(line, "3 payloads were read of 50") {
 			t.Error(line)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(15 * time.Minute):
 		t.Error("nobody says that a filter was not made")
 	}
 	if used, room, due := r.payloadsOf(0); used >= 0 || room != filters.DefaultPayloadFilters || !due {

@@ -28,7 +28,7 @@ func (r *running) filterOf(p crawl.Partition) (fl *filters.URLs) {
 // waitFilter waits until a partition has a filter that satisfies ok.
 func (r *running) waitFilter(p crawl.Partition, ok func(*filters.URLs) bool) *filters.URLs {
 	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		if fl := r.filterOf(p); fl != nil && ok(fl) {
 			return fl
 		}

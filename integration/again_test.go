@@ -93,14 +93,24 @@ func pagesTotal(t *testing.T, n *node) int64 {
 // again has a known URL fetched once more.
 func (n *node) again(url string) {
 	n.c.t.Helper()
-	req, err := http.NewRequest(http.MethodPost, "http://"+n.http+"/api/v1/seeds",
-		strings.NewReader(fmt.Sprintf(`{"urls":[{"url":%q,"again":true}]}`, url)))
-	if err != nil {
-		n.c.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	var report struct{ Accepted int }
-	if err := decodeReply(client, req, &report); err != nil || report.Accepted != 1 {
-		n.c.t.Fatalf("again: %+v, %v", report, err)
-	}
+	tries := 0
+	until(n.c.t, time.Minute, func() string { // sent again while it cannot be stored in time
+		req, err := http.NewRequest(http.MethodPost, "http://"+n.http+"/api/v1/seeds",
+			strings.NewReader(fmt.Sprintf(`{"urls":[{"url":%q,"again":true}]}`, url)))
+		if err != nil {
+			n.c.t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		tries++
+		code, body, err := reply(client, req)
+		if err != nil || code == http.StatusServiceUnavailable {
+			return fmt.Sprintf("again: status %d, %s, %v", code, body, err)
+		}
+		var report struct{ Accepted, Duplicates int }
+		if err := decodeBody(req, code, body, &report); err != nil || report.Accepted != 1 &&
+			(tries == 1 || report.Duplicates != 1) {
+			n.c.t.Fatalf("again, try %d: %+v, %v", tries, report, err)
+		}
+		return ""
+	})
 }

@@ -34,9 +34,9 @@ func needsChromium(t *testing.T) string {
 	return ""
 }
 
-// browserTime is how long a browser may take for a step: starting a page anew takes seconds on a
-// machine that is busy with other things.
-const browserTime = time.Minute
+// browserTime is how long a browser may take for a step, and to start: a second on a machine that has
+// nothing else to do.
+const browserTime = 5 * time.Minute
 
 // tab is a page in a browser of its own, with everything that the browser reports as an error.
 type tab struct {
@@ -67,6 +67,7 @@ func openTab(t *testing.T, more ...chromedp.ExecAllocatorOption) *tab {
 	t.Helper()
 	path := needsChromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path),
+		chromedp.WSURLReadTimeout(browserTime),
 		chromedp.ModifyCmdFunc(throughUs), chromedp.UserDataDir(t.TempDir()),
 		// as root, in a container
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900),
@@ -166,7 +167,7 @@ func (b *tab) leads(press func()) {
 	b.js(`window.before = true`, nil)
 	for range 3 {
 		press()
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(
+		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(
 			25 * time.Millisecond) {
 			var ok bool
 			if b.eval("!!("+there+")", &ok) == nil && ok { // between two pages there is nothing to ask
@@ -183,7 +184,7 @@ func (b *tab) leads(press func()) {
 func (b *tab) press(selector string) {
 	b.t.Helper()
 	until(b.t, time.Minute, func() string {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 		defer cancel()
 		if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
 			return fmt.Sprintf("click %s: %v", selector, err)

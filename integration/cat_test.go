@@ -43,7 +43,7 @@ func TestCatEqualsTheArchive(t *testing.T) {
 		if read++; read > 60 { // some of each node; a process for each takes its time
 			break
 		}
-		code, out, errs := run(t, "", "cat", url, "--raw", "--addr", c.nodes[2].http)
+		code, out, errs := c.nodes[2].cat(url)
 		if want := string(r.Head) + string(r.Payload); code != 0 || out != want {
 			t.Fatalf("cat %s: exit code %d, %d bytes, want %d\n%s", url, code, len(out), len(want), errs)
 		}
@@ -51,6 +51,23 @@ func TestCatEqualsTheArchive(t *testing.T) {
 	code, _, errs := run(t, "", "cat", web.Seeds()[0]+"never-seen", "--addr", c.nodes[1].http)
 	if code != 1 || errs == "" {
 		t.Errorf("a URL that is not known: exit code %d, %q", code, errs)
+	}
+}
+
+// cat reads a capture from a node.
+func (n *node) cat(url string) (code int, out, errs string) {
+	n.c.t.Helper()
+	return catFrom(n.c.t, url, "--addr", n.http)
+}
+
+// catFrom reads a capture as it was received, and again while another node does not answer in time.
+func catFrom(t *testing.T, url string, where ...string) (code int, out, errs string) {
+	t.Helper()
+	for end := time.Now().Add(busyFor); ; {
+		code, out, errs = run(t, "", append([]string{"cat", url, "--raw"}, where...)...)
+		if code == 0 || time.Now().After(end) {
+			return code, out, errs
+		}
 	}
 }
 
@@ -125,7 +142,7 @@ func TestCatEqualsARealSite(t *testing.T) {
 		limit <- struct{}{}
 		all.Go(func() {
 			defer func() { <-limit }()
-			code, out, errs := run(t, "", "cat", url, "--raw", "--addr", c.nodes[2].http)
+			code, out, errs := c.nodes[2].cat(url)
 			want := string(r.Payload)
 			mu.Lock()
 			defer mu.Unlock()

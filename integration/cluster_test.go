@@ -147,33 +147,114 @@ func (c *cluster) client() *http.Client {
 	return c.key.client
 }
 
-// decode asks the node for a path and reads the JSON.
+// busyFor is how long decode asks again while the answer is that a node is too busy.
+const busyFor = 2 * time.Minute
+
+// decode asks the node for a path and reads the JSON. As clients do, it asks again when the node can
+// answer later, or another one has not answered it in time.
 func (n *node) decode(path string, into any) error {
-	req, err := n.request(http.MethodGet, path, nil)
-	if err != nil {
-		return err
+	for end := time.Now().Add(busyFor); ; time.Sleep(50 * time.Millisecond) {
+		req, err := n.request(http.MethodGet, path, nil)
+		if err != nil {
+			return err
+		}
+		code, body, err := reply(n.c.client(), req)
+		if err != nil {
+			return err
+		}
+		if code == http.StatusServiceUnavailable || code == http.StatusOK && unanswered(body) {
+			if time.Now().Before(end) {
+				continue
+			}
+		}
+		return decodeBody(req, code, body, into)
 	}
-	return decodeReply(n.c.client(), req, into)
+}
+
+// unanswered reports whether a document names somebody who has not answered in time.
+func unanswered(body []byte) bool {
+	var part struct{ Unanswered json.RawMessage }
+	if json.Unmarshal(body, &part) != nil {
+		return false // a list
+	}
+	text := string(part.Unanswered)
+	return text != "" && text != "null" && text != "[]"
 }
 
 // decodeReply sends a request and reads the JSON of its answer.
 func decodeReply(client *http.Client, req *http.Request, into any) error {
+	code, body, err := reply(client, req)
+	if err != nil {
+		return err
+	}
+	return decodeBody(req, code, body, into)
+}
+
+// reply sends a request and reads its answer.
+func reply(client *http.Client, req *http.Request) (code int, body []byte, err error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s: status %d: %s", req.Method, req.URL.Path, resp.StatusCode, body)
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+// decodeBody reads the JSON of an answer.
+func decodeBody(req *http.Request, code int, body []byte, into any) error {
+	if code != http.StatusOK {
+		return fmt.Errorf("%s %s: status %d: %s", req.Method, req.URL.Path, code, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)
 	}
 	return nil
+}
+
+// view is the number of the view that a node shows.
+func (c *cluster) view() int {
+	c.t.Helper()
+	s, err := c.living()[0].status()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s.Ring.View
+}
+
+// moves is how often a partition may have moved since a view: so often by changes of the members, in
+// so many views, and once more with each other view. Those are of members that were silent for too
+// long on a busy machine, and of their return.
+func (c *cluster) moves(since, views, moves int) int {
+	c.t.Helper()
+	return moves + max(c.view()-since-views, 0)
+}
+
+// stopTimeout is --timeout of commands that stop nodes, which wait for their ends.
+const stopTimeout = "15m"
+
+// stopAll stops all nodes at once by an order to one of them, and, as a person would, those that did
+// not take the order in time by orders of their own. It returns what the command says.
+func (c *cluster) stopAll(at *node) (stdout string) {
+	c.t.Helper()
+	code, stdout, stderr := run(c.t, "", "stop", "--all", "--timeout", stopTimeout, "--addr", at.http)
+	if late, _, ok := strings.Cut(stderr, " did not take the order"); code == 4 && ok {
+		words := strings.FieldsFunc(late, func(r rune) bool { return r == ' ' || r == ',' })
+		for _, n := range c.living() {
+			if slices.Contains(words, n.name) { // or it has taken it by now, and ends
+				code, out, errs := run(c.t, "", "stop", "--timeout", stopTimeout, "--addr", n.http)
+				c.t.Logf("%sstop at %s ends with %d: %s%s", stderr, n.name, code, out, errs)
+			}
+		}
+		return stdout
+	}
+	if code != 0 || stderr != "" {
+		c.t.Fatalf("stop --all ends with %d: %s%s", code, stdout, stderr)
+	}
+	if strings.Count(stdout, ", ") != len(c.nodes)-1 {
+		c.t.Errorf("stop --all names other nodes than the %d that there are: %s", len(c.nodes), stdout)
+	}
+	return stdout
 }
 
 // status is the part of /status that the tests look at.

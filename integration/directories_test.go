@@ -115,9 +115,7 @@ func TestDirectoriesAnswer(t *testing.T) {
 	if broken := brokenLinks(t, running...); len(broken) == 0 {
 		t.Error("the web has no broken link: it is too small for this test")
 	}
-	if code, _, stderr := run(t, "", "stop", "--all", "--addr", c.nodes[0].http); code != 0 {
-		t.Fatalf("stop --all ends with %d: %s", code, stderr)
-	}
+	c.stopAll(c.nodes[0])
 	for _, n := range c.nodes {
 		if code := n.exit(t, 20*time.Second); code != 0 {
 			t.Errorf("%s: exit code %d\n%s", n.name, code, tail(n.log, 10))

@@ -95,8 +95,10 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 	for h := range w.hosts {
 		seeds = append(seeds, fmt.Sprintf("http://%s:%d/", w.addr(h), w.port))
 	}
+	view := c.view()
 	c.nodes[0].seed(seeds...)
 	c.finished(4 * time.Minute)
+	moved := c.moves(view, 0, 0) > 0 // then a page may be fetched, and kept, twice
 
 	stored, revisits := map[string]int{}, map[string]string{}
 	ids := map[string]string{} // digest by record id
@@ -123,7 +125,8 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 		twice += n - 1
 	}
 	want := w.distinct + w.hosts // and the start pages
-	if count != w.hosts*(w.pages+1) || len(stored) != want {
+	if all := w.hosts * (w.pages + 1); len(digests) != all || count != all && !moved ||
+		len(stored) != want {
 		t.Errorf("%d pages with %d payloads, want %d with %d", count, len(stored), w.hosts*(w.pages+1),
 			want)
 	}

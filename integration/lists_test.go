@@ -67,24 +67,23 @@ func lacking(listed map[string]string, urls []string) (missing []string) {
 func TestStopAllAndStartAgain(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
+	const hosts, delay = 30, 400 * time.Millisecond // the order comes in the middle, however fast the machine is
 	web, srv := serveSimweb(t,
 		simweb.Config{
 			Seed:         31,
-			Hosts:        30,
+			Hosts:        hosts,
 			PagesPerHost: 40,
 			Skew:         -1,
-			Delay:        20 * time.Millisecond,
+			Delay:        delay,
 		}.Quirky())
-	c := simCluster(t, srv, 20*time.Millisecond)
+	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(30 * time.Second)
+	view := c.view()
 	c.nodes[0].seed(web.Seeds()...)
-	atPage(t, web, 400)
+	atPage(t, web, 300)
 	asked := time.Now()
-	code, stdout, stderr := run(t, "", "stop", "--all", "--addr", c.nodes[1].http)
-	if code != 0 || stderr != "" || strings.Count(stdout, ", ") != 2 {
-		t.Fatalf("stop --all ends with %d: %s%s", code, stdout, stderr)
-	}
+	c.stopAll(c.nodes[1])
 	took := time.Since(asked)
 	args := []string{}
 	for _, n := range c.nodes {
@@ -103,8 +102,10 @@ func TestStopAllAndStartAgain(t *testing.T) {
 			done++
 		}
 	}
-	if done < atStop {
-		t.Errorf("the directories list %d URLs as done, the web has answered %d pages", done, atStop)
+	// A visit that has not ended after three seconds, on a busy machine, is cut: one a host at the most.
+	if lost := atStop - done; lost > 0 && (took < 3*time.Second || lost > hosts) {
+		t.Errorf("the directories list %d URLs as done, the web has answered %d pages; the stop took %v",
+			done, atStop, took)
 	}
 	for _, n := range c.nodes {
 		n.start()
@@ -112,14 +113,15 @@ func TestStopAllAndStartAgain(t *testing.T) {
 	c.finished(3 * time.Minute)
 	report := web.Report()
 	// On a busy machine a node that starts late loses its partitions to the others, and gets them
-	// back.
-	if err := report.ErrOfMoves(1); err != nil {
+	// back. Each start is one view.
+	if err := report.ErrOfMoves(c.moves(view, len(c.nodes), 1)); err != nil {
 		t.Error(err)
 	}
 	if missing := lacking(listURLs(t, "--addr", c.nodes[2].http), reachable(web)); len(missing) > 0 {
 		t.Errorf("%d pages are not listed as done, such as %s", len(missing), missing[0])
 	}
-	if code, stdout, _ := run(t, "", "stop", "--data-dir", c.nodes[0].dir); code != 0 {
+	if code, stdout, _ := run(t, "", "stop", "--timeout", stopTimeout, "--data-dir",
+		c.nodes[0].dir); code != 0 {
 		t.Errorf("stop --data-dir ends with %d: %s", code, stdout)
 	}
 	c.stop()
@@ -174,7 +176,8 @@ func TestListWhileNodesComeAndGo(t *testing.T) {
 	c.nodes[1].signal(syscall.SIGKILL)
 	<-c.nodes[1].done
 	c.converged(time.Minute)
-	if code, stdout, stderr := run(t, "", "stop", "--addr", c.nodes[2].http); code != 0 {
+	if code, stdout, stderr := run(t, "", "stop", "--timeout", stopTimeout, "--addr",
+		c.nodes[2].http); code != 0 {
 		t.Errorf("stop ends with %d: %s%s", code, stdout, stderr)
 	}
 	c.converged(time.Minute)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,14 +25,15 @@ func TestMaxPagesLoweredLive(t *testing.T) {
 	// 120 pages a second: 600 take longer than to set a limit
 	const hosts, delay = 24, 200 * time.Millisecond
 	web, srv := serveSimweb(t,
-		simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 100, Skew: -1, Delay: delay})
+		simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 200, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(time.Minute)
+	view := c.view()
 	c.nodes[0].seed(web.Seeds()...)
 
 	atPage(t, web, 100)
-	limit := web.Progress() + 600
+	limit := web.Progress() + 1500 // twelve seconds at the least
 	if got := c.nodes[1].set(fmt.Sprint("max-pages=", limit)); got.State != crawl.CrawlRunning {
 		t.Errorf("a limit of %d pages was set at page %d: %+v", limit, web.Progress(), got)
 	}
@@ -54,7 +56,7 @@ func TestMaxPagesLoweredLive(t *testing.T) {
 	if got := web.Progress(); got > at+hosts {
 		t.Errorf("%d pages were answered when all nodes had heard of the limit, %d at the end", at, got)
 	}
-	if r := web.Report(); r.Duplicates+r.TooSoon+r.Overlaps > 0 {
+	if r := web.Report(); r.MostTwice > c.moves(view, 0, 0) || r.TooSoon+r.Overlaps > 0 {
 		t.Errorf("%d pages twice, %d requests too soon, %d overlaps", r.Duplicates, r.TooSoon, r.Overlaps)
 	}
 	c.stop()
@@ -64,23 +66,29 @@ func TestMaxPagesLoweredLive(t *testing.T) {
 // all say the same number of pages.
 func (c *cluster) endedByLimit(limit, least, most int) {
 	c.t.Helper()
-	pages := pagesTotal(c.t, c.nodes[0])
-	if pages < int64(least) || pages > int64(most) {
-		c.t.Errorf("%d pages, want %d to %d", pages, least, most)
-	}
+	pages := int64(0)
+	until(c.t, time.Minute, func() string { // figures of other nodes are as old as their last renewals
+		pages = pagesTotal(c.t, c.nodes[0])
+		if pages < int64(least) || pages > int64(most) {
+			return fmt.Sprintf("%d pages, want %d to %d", pages, least, most)
+		}
+		for _, n := range c.nodes {
+			var st crawl.Status
+			if err := n.decode("/status", &st); err != nil {
+				return err.Error()
+			}
+			reason := st.Crawl.FinishReason
+			if st.Crawl.State != crawl.CrawlFinished || reason == nil || *reason != crawl.FinishMaxPages ||
+				st.Crawl.Limits.MaxPages == nil ||
+				*st.Crawl.Limits.MaxPages != int64(limit) || st.Throughput.PagesTotal != pages ||
+				st.Frontier.InFlight != 0 {
+				return fmt.Sprintf("%s: %+v, limits %+v, %d pages, %d in flight", n.name, st.Crawl,
+					st.Crawl.Limits, st.Throughput.PagesTotal, st.Frontier.InFlight)
+			}
+		}
+		return ""
+	})
 	for _, n := range c.nodes {
-		var st crawl.Status
-		if err := n.decode("/status", &st); err != nil {
-			c.t.Fatal(err)
-		}
-		reason := st.Crawl.FinishReason
-		if st.Crawl.State != crawl.CrawlFinished || reason == nil || *reason != crawl.FinishMaxPages ||
-			st.Crawl.Limits.MaxPages == nil ||
-			*st.Crawl.Limits.MaxPages != int64(limit) || st.Throughput.PagesTotal != pages ||
-			st.Frontier.InFlight != 0 {
-			c.t.Errorf("%s: %+v, limits %+v, %d pages, %d in flight", n.name, st.Crawl, st.Crawl.Limits,
-				st.Throughput.PagesTotal, st.Frontier.InFlight)
-		}
 		if code, text, _ := run(c.t, "", "status", "--addr", n.http); code != 0 ||
 			!strings.Contains(text, crawl.FinishMaxPages) {
 			c.t.Errorf("%s: exit code %d\n%s", n.name, code, text)
@@ -134,7 +142,8 @@ func (c *cluster) sameSettings() (now crawl.CrawlReport) {
 
 // Two operators change the settings at two nodes at the same time. Without a version
 // both changes hold on both nodes; with the ETag that both have read, one gets 200 and
-// the other 412, and both nodes have the first one's.
+// the other 412, and both nodes have the first one's. A node that could not tell the other one in
+// time says so: then the other one's change may be the only one that holds.
 func TestTwoOperatorsAtOnce(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -157,23 +166,36 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 		wg.Wait()
 		return codes, texts
 	}
+	// made reports whether what a node said of its change is true: that it was made. Only one that the
+	// other node was not told of in time, on a busy machine, may be gone.
+	made := func(i int, codes [2]int, texts [2]string, inForce bool) bool {
+		var r struct{ Untold []string }
+		if codes[i] != 200 || json.Unmarshal([]byte(texts[i]), &r) != nil {
+			return false
+		}
+		return inForce || slices.Contains(r.Untold, c.nodes[1-i].name)
+	}
 	for i := range 6 {
 		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i),
 			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
 		codes, texts := both(bodies, "")
 		now := c.sameSettings()
-		if codes != [2]int{200, 200} || now.Settings.Text("max_depth") != strconv.Itoa(10+i) ||
-			now.Settings.Text("max_pages") != strconv.Itoa(100+i) {
+		first, second := now.Settings.Text("max_depth") == strconv.Itoa(10+i),
+			now.Settings.Text("max_pages") == strconv.Itoa(100+i)
+		if !made(0, codes, texts, first) || !made(1, codes, texts, second) || !first && !second {
 			t.Fatalf("two changes: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
 		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i),
 			fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
 		codes, texts = both(bodies, `"`+now.Version+`"`)
 		now = c.sameSettings()
-		first := now.Settings.Text("max_depth") == strconv.Itoa(20+i)
-		second := now.Settings.Text("max_pages") == strconv.Itoa(200+i)
-		want := map[bool]int{true: 200, false: 412}
-		if first == second || codes != [2]int{want[first], want[second]} {
+		first = now.Settings.Text("max_depth") == strconv.Itoa(20+i)
+		second = now.Settings.Text("max_pages") == strconv.Itoa(200+i)
+		fits := first != second
+		for k, inForce := range [2]bool{first, second} {
+			fits = fits && (!inForce && codes[k] == 412 || made(k, codes, texts, inForce))
+		}
+		if !fits {
 			t.Fatalf("two changes for one version: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
 		}
 	}

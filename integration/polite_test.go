@@ -147,7 +147,7 @@ func (w *politeWeb) judgeAdaptive(t *testing.T) {
 				slowed++
 				break
 			}
-			if since < 0 && q.end.Sub(q.start) >= slowBy {
+			if since < 0 && q.wait >= slowBy {
 				since = i
 			}
 		}

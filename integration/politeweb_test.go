@@ -54,6 +54,7 @@ type politeRequest struct {
 	agent      string
 	status     int // 0: the connection was reset
 	start, end time.Time
+	wait       time.Duration // of the answer, on purpose
 	// hold is the instant before which the answer forbids a further request.
 	hold time.Time
 }
@@ -228,7 +229,7 @@ func (w *politeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	a := q.host.answer(q.path)
 	time.Sleep(a.wait)
-	q.status, q.hold = a.status, a.hold
+	q.status, q.hold, q.wait = a.status, a.hold, a.wait
 	if a.reset {
 		q.status = 0
 		if c, _, err := http.NewResponseController(rw).Hijack(); err == nil {

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -100,27 +101,30 @@ func archivedPages(
 func sameRing(t *testing.T, c *cluster) {
 	t.Helper()
 	var first ring
-	for i, n := range c.living() {
-		var r ring
-		if err := n.decode("/api/v1/ring", &r); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			first = r
-		}
-		if r.View != first.View || r.Digest != first.Digest ||
-			len(r.Partitions) != len(first.Partitions) {
-			t.Fatalf("%s shows view %d, digest %s, %d partitions; %s shows %d, %s, %d",
-				n.name, r.View, r.Digest, len(r.Partitions), c.nodes[0].name, first.View, first.Digest,
-				len(first.Partitions))
-		}
-		for p := range r.Partitions {
-			if got, want := r.Partitions[p].Owner, first.Partitions[p].Owner; got != want || got == "" {
-				t.Fatalf("partition %d: %s says that %q owns it, %s says %q", p, n.name, got, c.nodes[0].name,
-					want)
+	until(t, time.Minute, func() string { // one may show a view that the others do not have yet
+		for i, n := range c.living() {
+			var r ring
+			if err := n.decode("/api/v1/ring", &r); err != nil {
+				return err.Error()
+			}
+			if i == 0 {
+				first = r
+			}
+			if r.View != first.View || r.Digest != first.Digest ||
+				len(r.Partitions) != len(first.Partitions) {
+				return fmt.Sprintf("%s shows view %d, digest %s, %d partitions; %s shows %d, %s, %d",
+					n.name, r.View, r.Digest, len(r.Partitions), c.nodes[0].name, first.View, first.Digest,
+					len(first.Partitions))
+			}
+			for p := range r.Partitions {
+				if got, want := r.Partitions[p].Owner, first.Partitions[p].Owner; got != want || got == "" {
+					t.Fatalf("partition %d: %s says that %q owns it, %s says %q", p, n.name, got,
+						c.nodes[0].name, want)
+				}
 			}
 		}
-	}
+		return ""
+	})
 	owned := map[string]int{}
 	for _, p := range first.Partitions {
 		owned[p.Owner]++
@@ -139,19 +143,24 @@ func sameRing(t *testing.T, c *cluster) {
 // samePagesTotal checks that every node of a finished crawl counts the same.
 func samePagesTotal(t *testing.T, c *cluster) int64 {
 	t.Helper()
-	total := int64(-1)
-	for _, n := range c.living() {
-		s, err := n.status()
-		if err != nil {
-			t.Fatal(err)
+	total := int64(0)
+	until(t, time.Minute, func() string { // figures of other nodes are as old as their last renewals
+		total = -1
+		for _, n := range c.living() {
+			s, err := n.status()
+			if err != nil {
+				return err.Error()
+			}
+			if total >= 0 && s.Throughput.PagesTotal != total {
+				return fmt.Sprintf("%s counts %d pages, another node %d", n.name, s.Throughput.PagesTotal,
+					total)
+			}
+			if s.Crawl.FinishReason == nil || *s.Crawl.FinishReason != "frontier_exhausted" {
+				t.Errorf("%s does not say that the frontier is exhausted", n.name)
+			}
+			total = s.Throughput.PagesTotal
 		}
-		if total >= 0 && s.Throughput.PagesTotal != total {
-			t.Errorf("%s counts %d pages, another node %d", n.name, s.Throughput.PagesTotal, total)
-		}
-		if s.Crawl.FinishReason == nil || *s.Crawl.FinishReason != "frontier_exhausted" {
-			t.Errorf("%s does not say that the frontier is exhausted", n.name)
-		}
-		total = s.Throughput.PagesTotal
-	}
+		return ""
+	})
 	return total
 }

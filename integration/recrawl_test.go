@@ -34,10 +34,11 @@ func TestRevisitsUnderAKill(t *testing.T) {
 				"1h", "--recrawl-min", "1h", "--recrawl-max", "2h")
 			c.addReady(3)
 			c.converged(time.Minute)
+			view := c.view()
 			c.nodes[0].seed(web.Seeds()...)
 			c.waitsForRevisits(2 * time.Minute)
 			pages := reachable(web)
-			if got := web.Report(); got.Duplicates > 0 || got.Missing > 0 {
+			if got := web.Report(); got.MostTwice > c.moves(view, 0, 0) || got.Missing > 0 {
 				t.Errorf("after the first pass %d pages were fetched twice and %d not at all", got.Duplicates,
 					got.Missing)
 			}
@@ -60,17 +61,21 @@ func TestRevisitsUnderAKill(t *testing.T) {
 			// Nothing is due any more, so it waits again, until it is stopped.
 			c.nodes[0].set("recrawl-max=2h", "recrawl-interval=1h", "recrawl-min=1h")
 			c.waitsForRevisits(2 * time.Minute)
-			var s crawl.Status
-			if err := c.nodes[1].decode("/status", &s); err != nil {
-				t.Fatal(err)
-			}
-			f := s.Freshness
-			if f.Mode != mode || f.RevisitsTotal < int64(3*len(pages)) ||
-				f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 ||
-				f.NotModifiedTotal == 0 ||
-				f.OverdueSeconds.P99 == nil || (f.Expected != nil) != (mode == crawl.RecrawlAdaptive) {
-				t.Errorf("freshness %+v", f)
-			}
+			var f crawl.FreshnessStatus
+			until(t, time.Minute, func() string { // another node's figures are of its last renewal
+				var s crawl.Status
+				if err := c.nodes[1].decode("/status", &s); err != nil {
+					return err.Error()
+				}
+				f = s.Freshness
+				if f.Mode != mode || f.RevisitsTotal < int64(3*len(pages)) ||
+					f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 ||
+					f.NotModifiedTotal == 0 ||
+					f.OverdueSeconds.P99 == nil || (f.Expected != nil) != (mode == crawl.RecrawlAdaptive) {
+					return fmt.Sprintf("freshness %+v", f)
+				}
+				return ""
+			})
 			if r := web.Report(); r.ErrButDuplicates() != nil {
 				t.Error(r.ErrButDuplicates())
 			}

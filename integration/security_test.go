@@ -188,11 +188,10 @@ func strangersCall(t *testing.T, c *cluster) {
 			o.TLS = func(int) *tls.Config { return who.tls }
 		}
 		pool := peer.NewPool(o)
-		for call, err := range everyCall(t.Context(), pool, c.nodes[0].target()) {
-			if grpcstatus.Code(err) != who.code || !strings.Contains(fmt.Sprint(err), who.says) {
-				t.Errorf("a node %s: %s: %v, want %v, %q", who.name, call, err, who.code, who.says)
-			}
-		}
+		everyCallFails(t, fmt.Sprintf("a node %s, want %v, %q", who.name, who.code, who.says), pool,
+			c.nodes[0].target(), func(err error) bool {
+				return grpcstatus.Code(err) == who.code && strings.Contains(err.Error(), who.says)
+			})
 		pool.Close()
 	}
 }
@@ -211,6 +210,23 @@ func (n *node) target() peer.Target {
 	}
 	n.c.t.Fatalf("%s is not in its own status", n.name)
 	return peer.Target{}
+}
+
+// everyCallFails makes each call, and again while its error is another than it must be: a refusal may
+// come later than a call waits.
+func everyCallFails(t *testing.T, who string, pool *peer.Pool, to peer.Target, fits func(error) bool) {
+	t.Helper()
+	until(t, time.Minute, func() string {
+		for call, err := range everyCall(t.Context(), pool, to) {
+			if err == nil {
+				t.Fatalf("%s: %s was answered", who, call)
+			}
+			if !fits(err) {
+				return fmt.Sprintf("%s: %s: %v", who, call, err)
+			}
+		}
+		return ""
+	})
 }
 
 // everyCall makes one call of each kind that reads or commands.

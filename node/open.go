@@ -402,9 +402,13 @@ func (n *Node) streamEnded(was peer.Target) {
 // caller carries membership's messages over the peers' connections.
 type caller struct{ node *Node }
 
+// membershipPatience bounds a call of membership. Membership ends each of its calls earlier, and
+// waits longer than peer.Call before it takes a node for one that does not answer.
+const membershipPatience = time.Minute
+
 func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) ([]byte, error) {
-	reply, err := peer.Call(ctx, c.node.pool, targetOf(to), &peer.Envelope{Payload: payload},
-		peer.PeerClient.Membership)
+	reply, err := peer.CallWithin(ctx, membershipPatience, c.node.pool, targetOf(to),
+		&peer.Envelope{Payload: payload}, peer.PeerClient.Membership)
 	if err != nil {
 		return nil, err
 	}

@@ -126,12 +126,10 @@ func TestOrdersBetweenNodes(t *testing.T) {
 	b.ended(t, patience)
 	until(t, patience, func() string {
 		s := statusOf(t, a.Node)
-		last := s.Ring.LastChange
-		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *last.Cause == crawl.CauseLeave &&
-			last.TakeoverSeconds != nil {
-			return ""
+		if !s.Ring.Converged || s.Cluster.Members.Left != 1 {
+			return fmt.Sprintf("%+v, %+v", s.Cluster.Members, s.Ring)
 		}
-		return fmt.Sprintf("%+v, %+v", s.Cluster.Members, s.Ring)
+		return leftLast(t, a, "b")
 	})
 	if err := a.DrainMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) ||
 		!strings.Contains(err.Error(), "no member") {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,9 +39,11 @@ func TestOneOfTwoRestartedAlone(t *testing.T) {
 		if !ok || !strings.Contains(r.Message, "forget second") {
 			return "it does not say that it waits for the second node"
 		}
-		if r.Since.Before(began.Add(-time.Second)) || len(s.Cluster.Health.Reasons) != 1 ||
-			s.Cluster.Health.Level != crawl.HealthCritical {
-			t.Errorf("%+v, want the one reason, critical, since %v", s.Cluster.Health, began)
+		if r.Since.Before(began.Add(-time.Second)) || s.Cluster.Health.Level != crawl.HealthCritical {
+			t.Errorf("%+v, want it critical, since %v", s.Cluster.Health, began)
+		}
+		if len(s.Cluster.Health.Reasons) != 1 { // a busy machine may be a reason for a moment
+			return fmt.Sprintf("%+v, want the one reason", s.Cluster.Health)
 		}
 		return ""
 	})

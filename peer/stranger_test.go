@@ -44,7 +44,7 @@ func rawBatch(t *testing.T, to Target, head []string, message []byte) error {
 	defer cc.Close()
 	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{
 		nodeKey, "me", clusterKey, "c1", protocolKey, "0", targetKey,
-		identity{to.ID, to.Boot}.String()}, head...)...), 10*time.Second)
+		identity{to.ID, to.Boot}.String()}, head...)...), 5*time.Minute)
 	defer cancel()
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
 		Peer_Links_FullMethodName)

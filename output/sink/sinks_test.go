@@ -162,7 +162,7 @@ func (f *fixture) feeder() *Feeder {
 // run runs a feeder until a condition holds.
 func (f *fixture) run(feeder *Feeder, done func() bool) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 15*time.Minute)
 	over := make(chan struct{})
 	go func() { feeder.Run(ctx); close(over) }()
 	for !done() && ctx.Err() == nil {

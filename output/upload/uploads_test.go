@@ -91,7 +91,7 @@ func TestOneIsRefused(t *testing.T) {
 		return nil
 	}, "warc/a.warc.gz", "warc/a.cdxj", "warc/b.warc.gz", "warc/b.cdxj", "derived/pages-1.jsonl.gz",
 		"warc/c.warc.gz.open")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	over := make(chan error, 1)
 	go func() { over <- u.Run(ctx) }()

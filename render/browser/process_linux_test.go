@@ -217,7 +217,7 @@ func TestLongDirectory(t *testing.T) {
 					base += "/" + strings.Repeat("d", 100)
 				}
 				base += "/" + strings.Repeat("d", length-len(base)-len("//p/1")) + "/p"
-				p, err := New(Config{Browser: path, Dir: base, Timeout: patience})
+				p, err := New(Config{Browser: path, Dir: base, Timeout: patience, startTime: patience})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -313,7 +313,7 @@ func TestHelper(t *testing.T) {
 		return // nobody's other process: the tests that start it judge what it says
 	}
 	dir := os.Getenv("CRAWLNODE_TEST_RENDER_DIR")
-	p, err := New(Config{Browser: browser, Dir: dir, Timeout: patience})
+	p, err := New(Config{Browser: browser, Dir: dir, Timeout: patience, startTime: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

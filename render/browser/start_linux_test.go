@@ -114,7 +114,9 @@ func TestBrowserDoesNotStart(t *testing.T) {
 // the browser has ended, and it counts neither as a page nor as one that took too long.
 func TestTakenBackWhileTheBrowserStarts(t *testing.T) {
 	t.Parallel()
-	p, err := New(pretender(t, "sleep 600"))
+	cfg := pretender(t, "sleep 600")
+	cfg.startTime = patience
+	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func listen(t *testing.T, limits Limits) (addr string, accepted <-chan *Conn) {
 // dial opens a connection from an address of this machine and returns both ends.
 func dial(t *testing.T, from, to string, accepted <-chan *Conn) (client net.Conn, server *Conn) {
 	t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Minute}
 	client, err := d.Dial("tcp", to)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func closed(t *testing.T, c net.Conn, want bool) bool {
 	t.Helper()
 	wait := 20 * time.Millisecond
 	if want {
-		wait = 5 * time.Second
+		wait = 5 * time.Minute
 	}
 	_ = c.SetReadDeadline(time.Now().Add(wait))
 	_, err := c.Read(make([]byte, 1))

@@ -187,9 +187,10 @@ func TestHTTP2Limits(t *testing.T) {
 	defer close(hold)
 	addr := srv.Listener.Addr().String()
 	f := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000, HeadTimeout: 100 * time.Millisecond})
-	// A machine that is busy may take a while for the head that comes before the slow payload.
-	slow := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000, HeadTimeout: 3 * time.Second,
-		MinRate: 1000, MinRateAfter: 100 * time.Millisecond})
+	// A machine that is busy may take a while for the head that comes before the slow payload, and for
+	// its first byte.
+	slow := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000, HeadTimeout: 10 * time.Second,
+		MinRate: 1000, MinRateAfter: 2 * time.Second})
 	// Cases that must not end by a time-out have no time limit.
 	patient := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000})
 	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); resp.Truncated == "" ||

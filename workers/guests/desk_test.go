@@ -331,7 +331,7 @@ func TestVisitsThatEnd(t *testing.T) {
 		got[0] != "x http://good.test/" {
 		t.Errorf("given out: %v", got)
 	}
-	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Minute); ; time.Sleep(time.Millisecond) {
 		u, _ := urlnorm.Parse("http://forbidden.test/")
 		if g, _, err := w.front.Guest(0, "x", u); err != nil || time.Now().After(deadline) {
 			t.Fatal(g, err)
