@@ -20,7 +20,7 @@ func (n *Node) openRevisits() {
 		Weighted: importance.Weighted, May: n.mayCrawl, Fetchers: n.busyFetchers,
 		Members: n.memberIDs, Logger: n.log,
 	})
-	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes)
+	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, crawlRules{n}.Excluded)
 	j.Tell(n.revisits.Revisited)
 	n.front.SetPlanner(j)
 }

@@ -46,7 +46,9 @@ func (d *Dispatcher) longestPause(host crawl.Host) time.Duration {
 }
 
 // ipDelay is the minimum gap for an address.
-func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration { return IPDelay(d.o.Settings(), addr) }
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
+	return IPDelay(d.o.Rules.Settings(), addr)
+}
 
 // IPDelay is the minimum gap between two requests to an address by these settings.
 func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
@@ -108,12 +110,9 @@ func (l *loop) followGaps(now time.Time) {
 // takeBackExcluded cancels open visits to URLs that are excluded now: a slow host would occupy
 // its fetcher for as long as a fetch may take. The URL returns to the queue and is then refused.
 func (l *loop) takeBackExcluded() {
-	if l.d.o.Excluded == nil {
-		return
-	}
 	for _, flights := range l.flying {
 		for _, f := range flights {
-			if l.d.o.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
+			if l.d.o.Rules.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
 				f.cancel(errExcluded)
 			}
 		}
@@ -122,11 +121,11 @@ func (l *loop) takeBackExcluded() {
 
 // excludes reports whether a host on disk is excluded as a whole, judged by its first page.
 func (l *loop) excludes(host crawl.Host) bool {
-	if l.d.o.Excluded == nil || len(l.rules.settings.Exclude) == 0 && !l.rules.sites.Scopes() {
+	if len(l.rules.settings.Exclude) == 0 && !l.rules.sites.Scopes() {
 		return false
 	}
 	u, err := urlnorm.Parse("http://" + string(host) + "/")
-	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
+	return err == nil && l.d.o.Rules.Excluded(&crawl.Item{URL: u})
 }
 
 // gapsGrew reports whether after requires a larger gap than before for some host or address.
