@@ -121,14 +121,7 @@ func New(o Options) *Dispatcher {
 		flights: make(map[uint64]*flight),
 		barred:  make(map[crawl.Partition]int),
 	}
-	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay,
-		d.o.Rules.Excluded
-	d.o.Scheduler.Retries = d.retries
-	d.o.Scheduler.Pause, d.o.Scheduler.LongestPause = d.pause, d.longestPause
-	d.o.Scheduler.Received = d.received
-	if d.o.Turns != nil {
-		d.o.Scheduler.Turn, d.o.Scheduler.Idle = d.o.Turns.Turn, d.o.Turns.Idle
-	}
+	d.o.Scheduler.Dispatcher, d.o.Scheduler.Turns = decided{d}, d.o.Turns
 	d.errands = []errandTable{{crawl.ViaRobots, &d.robots}}
 	if o.Parts != nil {
 		d.errands = append(d.errands, errandTable{crawl.ViaPart, o.Parts})
@@ -140,11 +133,18 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// received is how much of the payload of an open visit has arrived.
-func (d *Dispatcher) received(visit uint64) int64 {
-	d.mu.Lock()
-	f := d.flights[visit]
-	d.mu.Unlock()
+// decided is the dispatcher as the core sees it that decides for it.
+type decided struct{ d *Dispatcher }
+
+func (c decided) IPDelay(addr netip.Addr) time.Duration { return c.d.ipDelay(addr) }
+func (c decided) Excluded(it *crawl.Item) bool          { return c.d.o.Rules.Excluded(it) }
+func (c decided) Retries(it *crawl.Item) int            { return c.d.retries(it) }
+
+// Received is how much of the payload of an open visit has arrived.
+func (c decided) Received(visit uint64) int64 {
+	c.d.mu.Lock()
+	f := c.d.flights[visit]
+	c.d.mu.Unlock()
 	if f == nil {
 		return 0
 	}

@@ -17,9 +17,9 @@ const (
 	defaultIPDelay = 200 * time.Millisecond
 )
 
-// delay is the configured minimum gap for a host at addr.
-func (d *Dispatcher) delay(host crawl.Host, addr netip.Addr) time.Duration {
-	r := d.rules()
+// Delay is the configured minimum gap for a host at addr.
+func (c decided) Delay(host crawl.Host, addr netip.Addr) time.Duration {
+	r := c.d.rules()
 	s := r.ofHost(host)
 	if s.Delay <= 0 && !s.Allowed(addr) {
 		return outsideDelay
@@ -27,10 +27,10 @@ func (d *Dispatcher) delay(host crawl.Host, addr netip.Addr) time.Duration {
 	return s.Delay
 }
 
-// pause is the configured minimum gap after a request for a URL that has a longer one than its host
+// Pause is the configured minimum gap after a request for a URL that has a longer one than its host
 // has, by a rule that chooses URLs; else 0.
-func (d *Dispatcher) pause(it *crawl.Item, _ netip.Addr) time.Duration {
-	r := d.rules()
+func (c decided) Pause(it *crawl.Item) time.Duration {
+	r := c.d.rules()
 	if r.sites == nil {
 		return 0
 	}
@@ -40,9 +40,9 @@ func (d *Dispatcher) pause(it *crawl.Item, _ netip.Addr) time.Duration {
 	return 0
 }
 
-// longestPause is the longest that a URL of a host may have.
-func (d *Dispatcher) longestPause(host crawl.Host) time.Duration {
-	return d.sites().LongestDelay(string(host))
+// LongestPause is the longest that a URL of a host may have.
+func (c decided) LongestPause(host crawl.Host) time.Duration {
+	return c.d.sites().LongestDelay(string(host))
 }
 
 // ipDelay is the minimum gap for an address.

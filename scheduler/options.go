@@ -118,8 +118,8 @@ type Options struct {
 	Parts Errands
 	// Wishes are hosts of which somebody wants a visit; nil: there are none.
 	Wishes Wishes
-	// Scheduler holds the scheduler's configuration. The dispatcher sets its gaps, Retries
-	// and Excluded from Rules.
+	// Scheduler holds the scheduler's configuration. Its Dispatcher and Turns are the
+	// dispatcher's own.
 	Scheduler core.Config
 	// Readers and Lookups are the numbers of goroutines that read the disk and resolve names.
 	// Default 4 and 64.
