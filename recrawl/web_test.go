@@ -136,14 +136,11 @@ func crawlOf(t *testing.T, w *simWeb, seed uint64) *simCrawl {
 	const fetchers = 16
 	c := &simCrawl{t: t, web: w, rnd: rand.New(rand.NewPCG(seed, 3))}
 	c.k = New(Options{
-		Self:     "a",
-		Boot:     7,
-		Pages:    &c.front,
-		Settings: func() *crawl.Settings { return &w.settings },
-		May:      func() bool { return true },
-		Fetchers: func() (int, int) { return 0, fetchers },
-		Members:  func() []crawl.NodeID { return []crawl.NodeID{"a"} },
-		Logger:   slog.New(slog.DiscardHandler),
+		Self:   "a",
+		Boot:   7,
+		Pages:  &c.front,
+		Node:   &bench{now: &w.settings, fetchers: fetchers, members: []crawl.NodeID{"a"}},
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	c.k.measured.took = fetchers / (w.capacity * (1 + w.refused))
 	c.k.sums.follow(map[crawl.Partition]crawl.Epoch{0: 1})
