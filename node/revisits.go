@@ -22,9 +22,7 @@ func (n *Node) openRevisits() {
 		Node:   revisitingNode{crawlRules{n}},
 		Logger: n.log,
 	})
-	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, crawlRules{n}.Excluded)
-	j.Tell(n.revisits.Revisited)
-	n.front.SetPlanner(j)
+	n.front.SetPlanner(judge.New(n.revisits, crawlRules{n}))
 }
 
 // revisitingNode is the node as package recrawl sees it.

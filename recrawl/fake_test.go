@@ -345,11 +345,12 @@ func newBench(t *testing.T, partitions int, mode string) *bench {
 	return b
 }
 
-// A bench is its Keeper's Node.
+// A bench is its Keeper's Node, and the rules of its crawl.
 
 func (b *bench) Settings() *crawl.Settings     { return b.now }
 func (b *bench) Sites() *sites.Table           { return b.sites }
 func (b *bench) Weighted(*crawl.Settings) bool { return false }
+func (b *bench) Excluded(*crawl.Item) bool     { return false }
 func (b *bench) May() bool                     { return !b.paused }
 func (b *bench) Fetchers() (busy, all int)     { return b.busy, b.fetchers }
 func (b *bench) Members() []crawl.NodeID       { return b.members }
