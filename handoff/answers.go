@@ -29,7 +29,8 @@ type ownership struct {
 func (d *Driver) publishOwnership(actions []machine.Action) {
 	m := d.machine
 	n := d.opts.Partitions
-	w := &ownership{view: m.View(), listed: m.Listed(), past: m.Past(), held: make([]bool, n), pending: make([]bool, n)}
+	w := &ownership{view: m.View(), listed: m.Listed(), past: m.Past(), held: make([]bool, n),
+		pending: make([]bool, n)}
 	for p := range n {
 		w.held[p], w.pending[p] = m.Ownership(crawl.Partition(p))
 	}
@@ -67,7 +68,8 @@ func (d *Driver) answer(ctx context.Context, q wire.Ask) (machine.Told, error) {
 			pending = append(pending, p)
 			continue
 		}
-		told.Answers = append(told.Answers, answerOf(d.opts.Self, p, w.held[p], d.opts.Store.Kept(p), d.opts.Store.Set(p)))
+		told.Answers = append(told.Answers,
+			answerOf(d.opts.Self, p, w.held[p], d.opts.Store.Kept(p), d.opts.Store.Set(p)))
 	}
 	if len(pending) == 0 {
 		return told, nil

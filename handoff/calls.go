@@ -35,7 +35,13 @@ func (d *Driver) encodeCall(kind string, body any) []byte {
 }
 
 // callEncoded makes a call of encodeCall. It only reads the payload.
-func (d *Driver) callEncoded(ctx context.Context, to crawl.NodeID, kind string, payload []byte, reply any) error {
+func (d *Driver) callEncoded(
+	ctx context.Context,
+	to crawl.NodeID,
+	kind string,
+	payload []byte,
+	reply any,
+) error {
 	answer, err := d.opts.Transport.Call(ctx, to, payload)
 	if err != nil {
 		return fmt.Errorf("handoff: %s to %s: %w", kind, to, err)
@@ -50,7 +56,11 @@ func (d *Driver) callEncoded(ctx context.Context, to crawl.NodeID, kind string, 
 }
 
 // HandleCall answers another node's call. The error is for that node.
-func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []byte) ([]byte, error) {
+func (d *Driver) HandleCall(
+	ctx context.Context,
+	from crawl.NodeID,
+	payload []byte,
+) ([]byte, error) {
 	var e wire.Envelope
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return nil, fmt.Errorf("handoff: not a call: %w", err)
@@ -102,7 +112,8 @@ func (d *Driver) onToken(ctx context.Context, body json.RawMessage) (machine.Rep
 		return machine.Reply{}, err
 	}
 	reply := make(chan machine.Reply, 1)
-	e := machine.TokenArrived{P: t.P, View: t.View, Epoch: t.Epoch, Seq: t.Seq, Set: t.Set, Reply: reply}
+	e := machine.TokenArrived{P: t.P, View: t.View, Epoch: t.Epoch, Seq: t.Seq, Set: t.Set,
+		Reply: reply}
 	if !d.post(ctx, e) {
 		return machine.Reply{}, errEnded
 	}
@@ -150,7 +161,9 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 			return nil, err
 		}
 		if len(s.Set.Members) == 0 || len(s.Set.Members) > maxSet || !slices.IsSorted(s.Set.Members) {
-			return nil, fmt.Errorf("handoff: the set of partition %d has %d members, or is not sorted", s.P, len(s.Set.Members))
+			return nil, fmt.Errorf(
+				"handoff: the set of partition %d has %d members, or is not sorted", s.P,
+				len(s.Set.Members))
 		}
 		sets[s.P] = s.Set
 	}
@@ -171,7 +184,11 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 const maxSet = 16
 
 // onUseless answers, as the holder, which of the caller's copies may go.
-func (d *Driver) onUseless(ctx context.Context, from crawl.NodeID, body json.RawMessage) (wire.UselessReply, error) {
+func (d *Driver) onUseless(
+	ctx context.Context,
+	from crawl.NodeID,
+	body json.RawMessage,
+) (wire.UselessReply, error) {
 	var q wire.Useless
 	if err := wire.Decode(body, &q); err != nil {
 		return wire.UselessReply{}, err

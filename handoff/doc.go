@@ -3,8 +3,8 @@
 // dead ones. The rules are in docs/ownership.md, which comments cite as "ownership rule 9".
 //
 // The Driver is one goroutine that owns the machine. It performs the machine's actions through
-// small interfaces that handoff/transfer implements, and feeds the results back as events. Every step
-// that must be durable is durable before the event that reports it, and is stored on the
+// small interfaces that handoff/transfer implements, and feeds the results back as events. Every
+// step that must be durable is durable before the event that reports it, and is stored on the
 // goroutine that installs views: no view can change between a decision and its write to the disk.
 //
 // # Packages

@@ -50,8 +50,7 @@ type Options struct {
 // other method to return.
 type Driver struct {
 	opts      Options
-	machine   *machine.Machine            // owned by Run
-	absent    map[crawl.Partition]absence // of what this node should hold and cannot have; owned by Run
+	machine   *machine.Machine // owned by Run
 	inbox     chan machine.Event
 	done      chan struct{} // closed when Run returns
 	started   time.Time
@@ -61,6 +60,7 @@ type Driver struct {
 	moves     map[crawl.Partition]*move         // owned by Run
 	froze     map[crawl.Partition]time.Duration // when; owned by Run
 	single    map[crawl.Partition]time.Duration // since when there is one copy only; owned by Run
+	absent    map[crawl.Partition]absence       // what should be here and is not; owned by Run
 	gate      gate
 	acks      *acks.Tracker
 	hints     *hints.Log
@@ -70,7 +70,9 @@ type Driver struct {
 	status    atomic.Pointer[Status]
 	behind    bool // an event has come since status was published; owned by Run
 	ownership atomic.Pointer[ownership]
-	turn      atomic.Int64 // when the event at hand last made a step, in nanoseconds from started, at least 1; 0: there is none
+	// when the event at hand last made a step, in nanoseconds from started, at least 1; 0: there is
+	// none
+	turn atomic.Int64
 
 	came      chan struct{} // capacity 1: arrivals are not empty
 	arrivedMu sync.Mutex    // guards arrivals
@@ -89,14 +91,16 @@ func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	o.Hints.Logger = o.Logger
 	d := &Driver{opts: o, machine: machine.New(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan machine.Event, 256), done: make(chan struct{}), started: time.Now(),
-		moves: map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{},
+		moves: map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{},
+		single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{},
 		acks: acks.New(o.Partitions), hints: hints.New(o.Hints),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	d.replicas = replication.New(d.ctx, replication.Options{Boot: o.Boot, Store: o.Store, Transport: o.Transport, Call: d.call, Post: d.post,
+	d.replicas = replication.New(d.ctx, replication.Options{
+		Boot: o.Boot, Store: o.Store, Transport: o.Transport, Call: d.call, Post: d.post,
 		Acks: d.acks, Hints: d.hints, BytesPerSecond: o.BytesPerSecond, Logger: o.Logger}, loaded)
-	d.copies = copies.New(copies.Options{Partitions: o.Partitions, Store: o.Store, Gate: &d.gate, Call: d.call,
-		Arrived: d.arrived, Changed: o.Changed, History: d.hints, Logger: o.Logger})
+	d.copies = copies.New(copies.Options{Partitions: o.Partitions, Store: o.Store, Gate: &d.gate,
+		Call: d.call, Arrived: d.arrived, Changed: o.Changed, History: d.hints, Logger: o.Logger})
 	d.sets = newRecorder(d)
 	d.replicas.ResumeHints(d.ctx)
 	for _, l := range loaded {

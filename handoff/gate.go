@@ -131,7 +131,8 @@ func (g *gate) InTenure(from crawl.NodeID, epoch crawl.Epoch) error {
 	since := g.since[from]
 	g.mu.Unlock()
 	if epoch < since {
-		return fmt.Errorf("handoff: %s has joined anew with view %d, its tenure of epoch %d is over", from, since, epoch)
+		return fmt.Errorf("handoff: %s has joined anew with view %d, its tenure of epoch %d is over",
+			from, since, epoch)
 	}
 	return nil
 }

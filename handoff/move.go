@@ -13,8 +13,9 @@ import (
 // flushTimeout bounds how long a frozen partition waits for its replicas.
 const flushTimeout = 3 * time.Second
 
-// freezeTimeout bounds how long a partition that is to move waits for its visits to end. Those whose pages find no room on the
-// disk do not end: their partitions must not keep the places of others, and are tried again in their turn.
+// freezeTimeout bounds how long a partition that is to move waits for its visits to end. Those
+// whose pages find no room on the disk do not end: their partitions must not keep the places of
+// others, and are tried again in their turn.
 const freezeTimeout = 2 * time.Second
 
 // move is a freeze or a token that is under way: one goroutine.
@@ -26,7 +27,11 @@ type move struct {
 
 // startMove runs a step of a move on a goroutine of its own and posts what came
 // of it.
-func (d *Driver) startMove(p crawl.Partition, attempt uint64, f func(context.Context) machine.Event) {
+func (d *Driver) startMove(
+	p crawl.Partition,
+	attempt uint64,
+	f func(context.Context) machine.Event,
+) {
 	d.endMove(p) // the step before, which has posted its event
 	ctx, cancel := context.WithCancel(d.ctx)
 	mv := &move{attempt: attempt, cancel: cancel, done: make(chan struct{})}
@@ -66,7 +71,8 @@ func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 		cancel()
 	}
 	if err != nil {
-		d.opts.Logger.Debug("a partition could not be frozen and stays in service here", "partition", a.P, "error", err)
+		d.opts.Logger.Debug("a partition could not be frozen and stays in service here", "partition",
+			a.P, "error", err)
 		return machine.Broken{P: a.P, Attempt: a.Attempt, Later: late}
 	}
 	return machine.Frozen(a)
@@ -77,7 +83,8 @@ func (d *Driver) passToken(ctx context.Context, a machine.PassToken) machine.Eve
 	t := wire.Token{P: a.P, View: a.View, Epoch: a.Epoch, Seq: d.opts.Store.Kept(a.P).Seq, Set: a.Set}
 	var r machine.Reply
 	if err := d.call(ctx, a.To, wire.CallToken, t, &r); err != nil {
-		d.opts.Logger.Debug("a token was not answered and will be sent again", "partition", a.P, "peer", a.To, "error", err)
+		d.opts.Logger.Debug("a token was not answered and will be sent again", "partition", a.P, "peer",
+			a.To, "error", err)
 		return machine.Broken{P: a.P, Attempt: a.Attempt}
 	}
 	switch r.Kind {
@@ -106,7 +113,8 @@ func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 				d.opts.Logger.Debug("a member did not answer what it holds", "peer", id, "error", err)
 				return
 			}
-			d.post(ctx, machine.Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
+			d.post(ctx,
+				machine.Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
 		})
 	}
 	for range a.Members {
@@ -116,7 +124,12 @@ func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 }
 
 // askOne asks one member; payload is the question, encoded.
-func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, q wire.Ask, payload []byte) (machine.Told, error) {
+func (d *Driver) askOne(
+	ctx context.Context,
+	id crawl.NodeID,
+	q wire.Ask,
+	payload []byte,
+) (machine.Told, error) {
 	if id == d.opts.Self {
 		return d.answer(ctx, q)
 	}

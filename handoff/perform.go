@@ -14,7 +14,10 @@ import (
 // side by side, so that they share a sync of the disk; what is sent about a
 // partition after its storing waits for it. It returns the events of the
 // actions that are over.
-func (d *Driver) performAll(ctx context.Context, actions []machine.Action) ([]machine.Event, error) {
+func (d *Driver) performAll(
+	ctx context.Context,
+	actions []machine.Action,
+) ([]machine.Event, error) {
 	var events []machine.Event
 	var gathered []machine.Action
 	busy := map[crawl.Partition]bool{}
@@ -273,5 +276,6 @@ func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set)
 	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
 		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}
 	}
-	return machine.Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
+	return machine.Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure,
+		Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
 }

@@ -82,7 +82,8 @@ type batch struct {
 func (r *recorder) take(now time.Time) batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b := batch{sets: map[crawl.Partition]Set{}, late: map[crawl.Partition]bool{}, view: r.view, members: r.members}
+	b := batch{sets: map[crawl.Partition]Set{}, late: map[crawl.Partition]bool{}, view: r.view,
+		members: r.members}
 	for p, s := range r.pending {
 		if len(b.sets) == maxRecords {
 			crawl.Signal(r.wake)
@@ -174,7 +175,8 @@ func (r *recorder) spread(ctx context.Context, b *batch) bool {
 		stored[p] = 1 // here
 		call.Sets = append(call.Sets, wire.PartSet{P: p, Set: s})
 	}
-	others := slices.DeleteFunc(slices.Clone(b.members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })
+	others := slices.DeleteFunc(slices.Clone(b.members),
+		func(id crawl.NodeID) bool { return id == r.d.opts.Self })
 	r.gather(ctx, call, others, stored, len(b.members))
 	all := true
 	for p, s := range b.sets {
@@ -196,11 +198,18 @@ func (r *recorder) spread(ctx context.Context, b *batch) bool {
 // gather asks the others to store the sets and counts those that have. Once more than
 // half have everything it waits only a moment longer: one member that is stopped
 // must not keep the set that leaves it out from being recorded.
-func (r *recorder) gather(ctx context.Context, call wire.Record, others []crawl.NodeID, stored map[crawl.Partition]int, members int) {
+func (r *recorder) gather(
+	ctx context.Context,
+	call wire.Record,
+	others []crawl.NodeID,
+	stored map[crawl.Partition]int,
+	members int,
+) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	replies := make(chan wire.RecordReply, len(others))
-	payload := r.d.encodeCall(wire.CallRecord, call) // once: a view may have many members, a batch many sets
+	// once: a view may have many members, a batch many sets
+	payload := r.d.encodeCall(wire.CallRecord, call)
 	for _, id := range others {
 		r.d.wg.Go(func() {
 			var reply wire.RecordReply
@@ -212,7 +221,8 @@ func (r *recorder) gather(ctx context.Context, call wire.Record, others []crawl.
 	}
 	var enough <-chan time.Time
 	for range others {
-		if enough == nil && !slices.ContainsFunc(call.Sets, func(s wire.PartSet) bool { return 2*stored[s.P] <= members }) {
+		if enough == nil && !slices.ContainsFunc(call.Sets,
+			func(s wire.PartSet) bool { return 2*stored[s.P] <= members }) {
 			enough = time.After(recordGrace)
 		}
 		select {

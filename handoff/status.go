@@ -46,7 +46,8 @@ func (d *Driver) Status() *Status { return d.status.Load() }
 
 func (d *Driver) publish() {
 	m := d.machine
-	s := &Status{View: m.View(), Lost: m.Lost(), States: make([]State, d.opts.Partitions), made: d.now()}
+	s := &Status{View: m.View(), Lost: m.Lost(), States: make([]State, d.opts.Partitions),
+		made: d.now()}
 	for i := range s.States {
 		id := crawl.Partition(i)
 		x, owner := m.Standing(id), m.Owner(id)
@@ -55,7 +56,8 @@ func (d *Driver) publish() {
 			delete(d.single, id)
 		}
 		mine := owner == d.opts.Self
-		if !mine || x.State != Absent || x.Reason == "" { // its holder is passing it on, or about to be asked
+		// its holder is passing it on, or about to be asked
+		if !mine || x.State != Absent || x.Reason == "" {
 			delete(d.absent, id)
 		}
 		switch x.State {
@@ -67,7 +69,8 @@ func (d *Driver) publish() {
 			if x.State == Freezing {
 				s.Moving++
 			}
-			if !x.Full && !x.Lone { // a set that is not recorded yet lacks no copy if there is no place for one
+			// a set that is not recorded yet lacks no copy if there is no place for one
+			if !x.Full && !x.Lone {
 				s.UnderReplicated++
 			}
 			d.noteSingle(s, id, x.Single)

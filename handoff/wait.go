@@ -18,11 +18,11 @@ func (d *Driver) Tenure(p crawl.Partition) Tenure {
 	return t
 }
 
-// Await returns when everything that is in the partitions now is on the disks of
-// their in-sync sets. It sets one error for each tenure: nil when it is. With full it also waits until
-// a set has as many members as factor and cluster allow. The errors are
-// ErrNotAcknowledged, also when another tenure runs by now, ErrSilent, and ctx's. After
-// an error what was to be acknowledged may be stored all the same.
+// Await returns when everything that is in the partitions now is on the disks of their in-sync
+// sets. It sets one error for each tenure: nil when it is. With full it also waits until a set has
+// as many members as factor and cluster allow. The errors are ErrNotAcknowledged, also when another
+// tenure runs by now, ErrSilent, and ctx's. After an error what was to be acknowledged may be
+// stored all the same.
 func (d *Driver) Await(ctx context.Context, ts []Tenure, full bool, errs []error) {
 	var few [8]*acks.Waiter // most callers wait for one partition
 	waits := few[:0]

@@ -16,20 +16,29 @@ import (
 // newTurns makes the turns of this boot.
 func (n *Node) newTurns(e *engine) *turns.Turns {
 	return turns.New(turns.Options{
-		Self: turns.Member{ID: n.id, Boot: n.members.Self().Boot}, Partitions: e.partitions,
-		Cluster: turnsCluster{n}, Clock: n.members.ClockReading,
-		Gap:  func(ip netip.Addr) time.Duration { return scheduler.IPDelay(n.settings(), ip) },
-		Came: func(ips []netip.Addr) { e.dispatcher.TurnsCame(ips) },
+		Self:       turns.Member{ID: n.id, Boot: n.members.Self().Boot},
+		Partitions: e.partitions,
+		Cluster:    turnsCluster{n, e},
 	})
 }
 
 // turnsCluster is the cluster as package turns sees it.
-type turnsCluster struct{ node *Node }
+type turnsCluster struct {
+	node   *Node
+	engine *engine
+}
 
 func (c turnsCluster) Crawls() bool                          { return c.node.mayCrawl() }
 func (c turnsCluster) May(p crawl.Partition) bool            { return c.node.mayKeep(p) }
 func (c turnsCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
 func (c turnsCluster) Target(id crawl.NodeID) peer.Target    { return c.node.target(id) }
+func (c turnsCluster) Came(ips []netip.Addr)                 { c.engine.dispatcher.TurnsCame(ips) }
+
+func (c turnsCluster) Clock() time.Duration { return c.node.members.ClockReading() }
+
+func (c turnsCluster) Gap(ip netip.Addr) time.Duration {
+	return scheduler.IPDelay(c.node.settings(), ip)
+}
 
 func (c turnsCluster) Call(
 	ctx context.Context, to peer.Target, b *peer.AddressBatch,

@@ -27,16 +27,12 @@ import (
 
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
-// newDispatcher makes the dispatcher with the node's rules as its hooks.
+// newDispatcher makes the dispatcher.
 func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler.Dispatcher {
 	d := scheduler.New(scheduler.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
 		Turns: t, Parts: n.renderer.Parts, Wishes: wishes,
-		Settings: n.settings, Sites: n.sites,
-		Refuse: n.refuse, Excluded: n.excludes,
-		Permit: func() bool { n.heap.Work(); return n.permits.Take() }, PermitDone: n.permits.Done,
-		MayFetch: n.mayFetch, MayLastTry: n.mayLastTry,
-		LookupRoom: n.dns.Room, Fetchers: n.fetchers,
+		Rules: crawlRules{n}, Node: fetchingNode{n},
 		Scheduler: core.Config{
 			MaxBytes: int(n.cfg.Memory) / 4,
 			Fetchers: n.fetchers(),
@@ -46,6 +42,65 @@ func (n *Node) newDispatcher(t *turns.Turns, wishes scheduler.Wishes) *scheduler
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
+}
+
+// crawlRules are the crawl's rules as parts see them that follow each change.
+type crawlRules struct{ node *Node }
+
+func (r crawlRules) Settings() *crawl.Settings { return r.node.settings() }
+func (r crawlRules) Sites() *sites.Table       { return r.node.sites() }
+
+// Excluded reports whether an item was admitted before the settings excluded it.
+func (r crawlRules) Excluded(it *crawl.Item) bool {
+	b := r.node.doc.Current()
+	return b.Doc.Rejudge && !it.Via.Errand() && b.Rules.Excludes(it.URL)
+}
+
+// fetchingNode is the node as the dispatcher sees it.
+type fetchingNode struct{ node *Node }
+
+func (f fetchingNode) MayFetch(p crawl.Partition) bool { return f.node.mayFetch(p) }
+func (f fetchingNode) LookupRoom() int                 { return f.node.dns.Room() }
+func (f fetchingNode) Fetchers() int                   { return f.node.fetchers() }
+
+// TakePermit takes a permit. That a page is made is work, so timers are exact from now on.
+func (f fetchingNode) TakePermit() bool {
+	f.node.heap.Work()
+	return f.node.permits.Take()
+}
+
+func (f fetchingNode) PermitDone(used bool) { f.node.permits.Done(used) }
+
+// MayLastTry reports whether only frozen hosts are left in the whole cluster, as
+// far as the members' last blocks tell. A crawl that visits known pages again goes on whatever is
+// left, so its hosts have no last try: their URLs wait for them.
+func (f fetchingNode) MayLastTry() bool {
+	n := f.node
+	e := n.engine.Load()
+	if e == nil || n.settings().Revisits() || n.front.Totals().Outbox > 0 ||
+		e.moves.Status().Outstanding > 0 {
+		return false
+	}
+	infos := n.peers.All()
+	for _, m := range n.others() {
+		info, ok := infos[m.ID]
+		if !ok || info.Block.Boot != m.Boot || time.Since(info.Heard) > 3*heartbeat.Every ||
+			!info.Block.Idle && !info.Block.Stalled {
+			return false
+		}
+	}
+	return true
+}
+
+// Refuse completes a visit of a host that has had its pages, with a line in the log of
+// skipped URLs.
+func (f fetchingNode) Refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	sink := f.node.engine.Load().completer
+	if err := f.node.outputs.LogRefused(ctx, &v, o.Skip, o.FetchedAt); err != nil {
+		gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
+		return errors.Join(err, sink.Complete(ctx, v, gone))
+	}
+	return sink.Complete(ctx, v, o)
 }
 
 // robotsCluster is the cluster as it is asked for a robots.txt of a host that another node holds.
@@ -100,12 +155,6 @@ func (c contentsCluster) Call(
 	return peer.Call(ctx, c.node.pool, c.node.target(to), b, peer.PeerClient.Contents)
 }
 
-// excludes reports whether an item was admitted before the settings excluded it.
-func (n *Node) excludes(it *crawl.Item) bool {
-	b := n.doc.Current()
-	return b.Doc.Rejudge && !it.Via.Errand() && b.Rules.Excludes(it.URL)
-}
-
 // mayFetch reports whether a host of p may be requested now.
 func (n *Node) mayFetch(p crawl.Partition) bool { return n.mayCrawl() && n.entitledTo(p) }
 
@@ -146,26 +195,6 @@ func (n *Node) noteQueued(hosts []frontier.QueuedHost) {
 	if e := n.engine.Load(); e != nil {
 		e.dispatcher.NoteQueued(hosts)
 	}
-}
-
-// mayLastTry reports whether only frozen hosts are left in the whole cluster, as
-// far as the members' last blocks tell. A crawl that visits known pages again goes on whatever is
-// left, so its hosts have no last try: their URLs wait for them.
-func (n *Node) mayLastTry() bool {
-	e := n.engine.Load()
-	if e == nil || n.settings().Revisits() || n.front.Totals().Outbox > 0 ||
-		e.moves.Status().Outstanding > 0 {
-		return false
-	}
-	infos := n.peers.All()
-	for _, m := range n.others() {
-		info, ok := infos[m.ID]
-		if !ok || info.Block.Boot != m.Boot || time.Since(info.Heard) > 3*heartbeat.Every ||
-			!info.Block.Idle && !info.Block.Stalled {
-			return false
-		}
-	}
-	return true
 }
 
 // pipelineOptions are the fetchers' parts.
@@ -246,15 +275,4 @@ func (f moveFetching) Resume(p crawl.Partition) {
 		f.node.permits.Acquired(time.Now(), true)
 	}
 	f.Dispatcher.Resume(p)
-}
-
-// refuse completes a visit of a host that has had its pages, with a line in the log of
-// skipped URLs.
-func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
-	sink := n.engine.Load().completer
-	if err := n.outputs.LogRefused(ctx, &v, o.Skip, o.FetchedAt); err != nil {
-		gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
-		return errors.Join(err, sink.Complete(ctx, v, gone))
-	}
-	return sink.Complete(ctx, v, o)
 }

@@ -24,29 +24,41 @@ func (n *Node) openDrain() {
 		Log:     n.log,
 	})
 	n.orders = orders.New(orders.Options{
-		Self:     n.id,
-		Name:     n.name,
-		Others:   n.orderable,
-		Knows:    n.knows,
-		Send:     n.sendOrder,
-		Ender:    n.drainer,
-		Begin:    n.Drain,
-		Begun:    n.draining.Load,
-		Place:    n.members.SetPlace,
-		NotReady: ErrNotReady,
-		Log:      n.log,
+		Self:  n.id,
+		Name:  n.name,
+		Node:  orderedNode{n},
+		Ender: n.drainer,
+		Log:   n.log,
 	})
 }
 
-// orderable are the members that orders may go to.
-func (n *Node) orderable() ([]crawl.NodeRef, bool) {
-	return inspectedCluster{n}.Others(), n.members.Snapshot().View != nil
+// orderedNode is the node as package orders sees it.
+type orderedNode struct{ node *Node }
+
+func (o orderedNode) Begin()      { o.node.Drain() }
+func (o orderedNode) Begun() bool { return o.node.draining.Load() }
+
+func (o orderedNode) Others() ([]crawl.NodeRef, error) {
+	if o.node.members.View() == nil {
+		return nil, ErrNotReady
+	}
+	return inspectedCluster(o).Others(), nil
 }
 
-func (n *Node) sendOrder(ctx context.Context, to crawl.NodeID, payload []byte) error {
-	_, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload},
+func (o orderedNode) Knows(id crawl.NodeID) bool {
+	_, told := o.node.peers.All()[id]
+	_, gone := o.node.changes.Departed()[id]
+	return told || gone || o.node.members.Snapshot().Knows(id)
+}
+
+func (o orderedNode) Send(ctx context.Context, to crawl.NodeID, payload []byte) error {
+	_, err := peer.Call(ctx, o.node.pool, o.node.target(to), &peer.Envelope{Payload: payload},
 		peer.PeerClient.Operate)
 	return err
+}
+
+func (o orderedNode) SetPlace(ctx context.Context, c crawl.PlaceChange) error {
+	return o.node.members.SetPlace(ctx, c)
 }
 
 // drainMembers is the cluster as package drain sees it.
@@ -55,9 +67,8 @@ type drainMembers struct{ node *Node }
 func (m drainMembers) SetDraining()                      { m.node.members.SetDraining() }
 func (m drainMembers) SetLeft(ctx context.Context) error { return m.node.members.SetLeft(ctx) }
 func (m drainMembers) Others() []membership.Member       { return m.node.others() }
-func (m drainMembers) State(
-	id crawl.NodeID,
-) string {
+
+func (m drainMembers) State(id crawl.NodeID) string {
 	return m.node.members.Snapshot().State(id)
 }
 

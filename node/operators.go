@@ -88,13 +88,6 @@ func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
 	return fmt.Errorf("the forget request was not stored, send it again: %w", err)
 }
 
-// knows reports whether this node has ever heard of another one.
-func (n *Node) knows(id crawl.NodeID) bool {
-	_, told := n.peers.All()[id]
-	_, gone := n.changes.Departed()[id]
-	return told || gone || n.members.Snapshot().Knows(id)
-}
-
 // ControlCrawl pauses, resumes or stops the crawl on all members: spread.Spreader.Control.
 func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error) {
 	return n.spread.Control(ctx, action)

@@ -7,6 +7,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/peer"
+	"crawlnode/pipeline"
 	"crawlnode/render"
 	"crawlnode/settings/crawldoc"
 )
@@ -30,11 +31,7 @@ func (n *Node) openRenderer() (err error) {
 		Memory:     int64(c.RenderMemory),
 		CacheBytes: int(c.Memory) / cacheShare,
 		Fetchers:   c.Fetchers,
-		Rules:      n.pipelineRules,
-		Partitions: n.partitions,
-		Holder:     n.router.Holder,
-		Call:       n.askPart,
-		Look:       n.lookForErrands,
+		Node:       renderingNode{n},
 		Log:        n.log,
 	})
 	if err != nil {
@@ -59,13 +56,26 @@ func sitesRender(c *config.Config, version string) bool {
 	return err == nil && table.Renders() // rules with errors were refused before
 }
 
-// askPart asks the holder of a host for what a page in this node's browser asks for.
-func (n *Node) askPart(
+// renderingNode is the node as package render sees it.
+type renderingNode struct{ node *Node }
+
+func (r renderingNode) Rules() *pipeline.Rules                { return r.node.pipelineRules() }
+func (r renderingNode) Partitions() int                       { return r.node.partitions() }
+func (r renderingNode) Holder(p crawl.Partition) crawl.NodeID { return r.node.router.Holder(p) }
+
+func (r renderingNode) Call(
 	ctx context.Context,
 	to crawl.NodeID,
 	req *peer.PartRequest,
 ) (*peer.PartReply, error) {
-	return peer.CallWithin(ctx, render.Patience, n.pool, n.target(to), req, peer.PeerClient.Part)
+	return peer.CallWithin(ctx, render.Patience, r.node.pool, r.node.target(to), req,
+		peer.PeerClient.Part)
+}
+
+func (r renderingNode) Look() {
+	if e := r.node.engine.Load(); e != nil {
+		e.dispatcher.Look()
+	}
 }
 
 // Part answers another node whose browser shows a page.
@@ -75,11 +85,4 @@ func (h handler) Part(
 	req *peer.PartRequest,
 ) (*peer.PartReply, error) {
 	return h.node.renderer.Serve(ctx, req)
-}
-
-// lookForErrands tells the dispatcher that a page in the browser waits for something.
-func (n *Node) lookForErrands() {
-	if e := n.engine.Load(); e != nil {
-		e.dispatcher.Look()
-	}
 }

@@ -16,21 +16,27 @@ import (
 
 func (n *Node) openRevisits() {
 	n.revisits = recrawl.New(recrawl.Options{
-		Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, Sites: n.sites,
-		Weighted: importance.Weighted, May: n.mayCrawl, Fetchers: n.busyFetchers,
-		Members: n.memberIDs, Logger: n.log,
+		Self:   n.id,
+		Boot:   n.members.Self().Boot,
+		Pages:  n.front,
+		Node:   revisitingNode{crawlRules{n}},
+		Logger: n.log,
 	})
-	j := judge.New(n.revisits.JudgeTerms, n.revisits.Replanned, n.excludes)
-	j.Tell(n.revisits.Revisited)
-	n.front.SetPlanner(j)
+	n.front.SetPlanner(judge.New(n.revisits, crawlRules{n}))
 }
 
-// busyFetchers counts the busy fetchers, and all.
-func (n *Node) busyFetchers() (busy, all int) {
-	if e := n.engine.Load(); e != nil {
+// revisitingNode is the node as package recrawl sees it.
+type revisitingNode struct{ crawlRules }
+
+func (revisitingNode) Weighted(s *crawl.Settings) bool { return importance.Weighted(s) }
+func (r revisitingNode) May() bool                     { return r.node.mayCrawl() }
+func (r revisitingNode) Members() []crawl.NodeID       { return r.node.memberIDs() }
+
+func (r revisitingNode) Fetchers() (busy, all int) {
+	if e := r.node.engine.Load(); e != nil {
 		busy = e.dispatcher.Busy()
 	}
-	return min(busy, n.breadth.Now()), n.breadth.Now()
+	return min(busy, r.node.breadth.Now()), r.node.breadth.Now()
 }
 
 // memberIDs are the members of the installed view.

@@ -38,7 +38,7 @@ func TestNoLastTryWithRevisits(t *testing.T) {
 		revisiting(&c, mode, time.Hour)
 		n := startNode(t, c)
 		converged(t, 1, n)
-		if got := n.mayLastTry(); got != (mode == crawl.RecrawlOff) {
+		if got := (fetchingNode{n.Node}).MayLastTry(); got != (mode == crawl.RecrawlOff) {
 			t.Errorf("%s: a last try is made: %v", mode, got)
 		}
 	}

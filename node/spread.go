@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
@@ -15,24 +16,34 @@ import (
 // openSpread makes the Spreader; it makes no call.
 func (n *Node) openSpread() {
 	n.spread = spread.New(spread.Options{
-		Self: n.id, Document: n.doc,
-		View:      n.members.View,
-		SilentFor: n.peers.SilentFor,
-		Silence:   2 * heartbeat.Every, // as in the status
-		Call: func(
-			ctx context.Context,
-			to membership.Member,
-			req *peer.CrawlRequest,
-		) (*peer.CrawlReply, error) {
-			return peer.Call(ctx, n.pool, targetOf(to), req, peer.PeerClient.Crawl)
-		},
-		Ready:             n.ready,
-		Founded:           n.founder().Founded,
-		Changed:           n.documentChanged,
+		Self:              n.id,
+		Document:          n.doc,
+		Cluster:           spreadCluster{n},
+		Silence:           2 * heartbeat.Every, // as in the status
 		Version:           n.version,
 		AllowRemoteUnsafe: n.cfg.AllowRemoteUnsafe,
 		Logger:            n.log,
 	})
+}
+
+// spreadCluster is the cluster as package spread sees it.
+type spreadCluster struct{ node *Node }
+
+func (c spreadCluster) View() *membership.View { return c.node.members.View() }
+func (c spreadCluster) Ready() error           { return c.node.ready() }
+func (c spreadCluster) Founded() bool          { return c.node.founder().Founded() }
+func (c spreadCluster) Changed()               { c.node.documentChanged() }
+
+func (c spreadCluster) SilentFor(id crawl.NodeID, now time.Time) time.Duration {
+	return c.node.peers.SilentFor(id, now)
+}
+
+func (c spreadCluster) Call(
+	ctx context.Context,
+	to membership.Member,
+	req *peer.CrawlRequest,
+) (*peer.CrawlReply, error) {
+	return peer.Call(ctx, c.node.pool, targetOf(to), req, peer.PeerClient.Crawl)
 }
 
 // ready is nil once this node has the cluster's document.

@@ -27,51 +27,60 @@ import (
 func (n *Node) newDesk(e *engine) *workers.Desk {
 	return workers.NewDesk(workers.Options{
 		Source:     e.dispatcher,
-		Copied:     n.router.Copied,
+		Node:       deskNode{n},
 		Lease:      n.cfg.Lease,
-		Partition:  n.partitionOf,
 		Guests:     e.guests,
 		Notes:      n.front,
 		GuestStore: n.front,
-		Held:       n.heldPartitions,
-		Forgotten:  n.router.ForgetSent,
 	})
+}
+
+// deskNode is the node as a desk sees it.
+type deskNode struct{ node *Node }
+
+func (d deskNode) Forgotten() { d.node.router.ForgetSent() }
+
+func (d deskNode) Copied(
+	ps []crawl.Partition,
+) func(context.Context) func(crawl.Partition) bool {
+	return d.node.router.Copied(ps)
+}
+
+func (d deskNode) Partition(h crawl.Host) crawl.Partition {
+	return ring.PartitionOf(h, d.node.partitions())
+}
+
+func (d deskNode) Held() []crawl.Partition {
+	return d.node.heldWith(func(*crawl.Counters) bool { return true })
 }
 
 // newGuests makes what gives this node's URLs of other crawls to clients. It is made before the
 // dispatcher that it uses.
 func (n *Node) newGuests(e *engine) *guests.Desk {
 	return guests.New(guests.Options{
-		Source:    func() guests.Source { return e.dispatcher },
-		Store:     n.front,
-		Copied:    n.router.Copied,
-		Lease:     n.cfg.Lease,
-		Log:       n.log,
-		Partition: n.partitionOf,
-		Held: func() (ps []crawl.Partition) {
-			n.front.Walk(func(m *frontier.Meta) bool {
-				if m.State == frontier.Holder && m.Counters.GuestsActive > 0 {
-					ps = append(ps, m.Partition)
-				}
-				return true
-			})
-			slices.Sort(ps)
-			return ps
-		},
+		Node:  guestNode{deskNode{n}, e},
+		Store: n.front,
+		Lease: n.cfg.Lease,
+		Log:   n.log,
 	})
 }
 
-// partitionOf is a host's partition.
-func (n *Node) partitionOf(
-	h crawl.Host,
-) crawl.Partition {
-	return ring.PartitionOf(h, n.partitions())
+// guestNode is the node as a desk for other crawls sees it.
+type guestNode struct {
+	deskNode
+	engine *engine
 }
 
-// heldPartitions are the partitions that this node holds, in their order.
-func (n *Node) heldPartitions() (ps []crawl.Partition) {
+func (g guestNode) Source() guests.Source { return g.engine.dispatcher }
+
+func (g guestNode) Held() []crawl.Partition {
+	return g.node.heldWith(func(c *crawl.Counters) bool { return c.GuestsActive > 0 })
+}
+
+// heldWith are the partitions that this node holds and whose counters are such, in their order.
+func (n *Node) heldWith(such func(*crawl.Counters) bool) (ps []crawl.Partition) {
 	n.front.Walk(func(m *frontier.Meta) bool {
-		if m.State == frontier.Holder {
+		if m.State == frontier.Holder && such(&m.Counters) {
 			ps = append(ps, m.Partition)
 		}
 		return true
@@ -82,35 +91,57 @@ func (n *Node) heldPartitions() (ps []crawl.Partition) {
 
 // openWorkers makes what serves workers.
 func (n *Node) openWorkers() {
-	n.Front = workers.NewFront(workers.Cluster{
-		Self:       n.id,
-		Partitions: n.partitions,
-		Holder:     n.router.Holder,
-		Add:        n.seeder.AddFound,
-		OpenPorts:  n.seeder.OpenPorts,
-		Start:      linkStart{n},
-		Normalize: func(u urlnorm.URL) urlnorm.URL {
-			return n.doc.Current().Pipeline.Normalize.Apply(u)
-		},
-		Lease: n.cfg.Lease,
-		Desk:  func() *workers.Desk { return n.engine.Load().desk },
-		State: func() (string, string, string) {
-			d := n.doc.Current().Doc
-			return d.State, d.Settings.UserAgent, d.Settings.Agent()
-		},
-		Ready: n.readyNow,
-		Others: func() (ids []crawl.NodeID) {
-			for _, m := range n.others() {
-				ids = append(ids, m.ID)
-			}
-			return ids
-		},
-		Call: func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-			reply, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload},
-				peer.PeerClient.Workers)
-			return reply.GetPayload(), err
-		},
+	n.Front = workers.NewFront(workers.FrontOptions{
+		Self:    n.id,
+		Cluster: workersCluster{n},
+		Start:   linkStart{n},
+		Lease:   n.cfg.Lease,
 	})
+}
+
+// workersCluster is the cluster as package workers sees it.
+type workersCluster struct{ node *Node }
+
+func (c workersCluster) Ready() error                          { return c.node.readyNow() }
+func (c workersCluster) Desk() *workers.Desk                   { return c.node.engine.Load().desk }
+func (c workersCluster) Partitions() int                       { return c.node.partitions() }
+func (c workersCluster) Holder(p crawl.Partition) crawl.NodeID { return c.node.router.Holder(p) }
+
+func (c workersCluster) Others() (ids []crawl.NodeID) {
+	for _, m := range c.node.others() {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+func (c workersCluster) Call(
+	ctx context.Context,
+	to crawl.NodeID,
+	payload []byte,
+) ([]byte, error) {
+	reply, err := peer.Call(ctx, c.node.pool, c.node.target(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Workers)
+	return reply.GetPayload(), err
+}
+
+func (c workersCluster) State() (state, userAgent, robotsAgent string) {
+	d := c.node.doc.Current().Doc
+	return d.State, d.Settings.UserAgent, d.Settings.Agent()
+}
+
+func (c workersCluster) Normalize(u urlnorm.URL) urlnorm.URL {
+	return c.node.doc.Current().Pipeline.Normalize.Apply(u)
+}
+
+func (c workersCluster) OpenPorts(ctx context.Context, ports []uint16) error {
+	return c.node.seeder.OpenPorts(ctx, ports)
+}
+
+func (c workersCluster) Add(
+	ctx context.Context,
+	found []crawl.FoundURL,
+) (crawl.FoundReport, error) {
+	return c.node.seeder.AddFound(ctx, found)
 }
 
 // fetchers is how many visits can be open at a time.
@@ -169,14 +200,7 @@ const (
 // which clients want them again.
 func (n *Node) moveDates(ctx context.Context) error {
 	for crawl.Wait(ctx, datesEvery) {
-		var ps []crawl.Partition
-		n.front.Walk(func(m *frontier.Meta) bool {
-			if m.State == frontier.Holder && m.Counters.NoteDates > 0 {
-				ps = append(ps, m.Partition)
-			}
-			return true
-		})
-		for _, p := range ps {
+		for _, p := range n.heldWith(func(c *crawl.Counters) bool { return c.NoteDates > 0 }) {
 			for ctx.Err() == nil {
 				moved, err := n.front.MoveDates(ctx, p, time.Now(), datesAtOnce)
 				if errors.Is(err, frontier.ErrNotHolder) || ctx.Err() != nil {

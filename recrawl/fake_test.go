@@ -13,6 +13,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/frontier/layout"
 	"crawlnode/recrawl/policy/estimate"
+	"crawlnode/settings/sites"
 )
 
 // start is when the tests begin.
@@ -315,6 +316,8 @@ type bench struct {
 	t        *testing.T
 	pages    *fakePages
 	settings crawl.Settings
+	now      *crawl.Settings // &settings, or those that came later
+	sites    *sites.Table
 	paused   bool
 	busy     int
 	fetchers int
@@ -331,18 +334,26 @@ func newBench(t *testing.T, partitions int, mode string) *bench {
 		RecrawlShare:    0.5,
 	}
 	b.Keeper = New(Options{
-		Self:     "a",
-		Boot:     7,
-		Pages:    b.pages,
-		Settings: func() *crawl.Settings { return &b.settings },
-		May:      func() bool { return !b.paused },
-		Fetchers: func() (int, int) { return b.busy, b.fetchers },
-		Members:  func() []crawl.NodeID { return b.members },
-		Logger:   slog.New(slog.DiscardHandler),
+		Self:   "a",
+		Boot:   7,
+		Pages:  b.pages,
+		Node:   b,
+		Logger: slog.New(slog.DiscardHandler),
 	})
+	b.now = &b.settings
 	b.pages.told = b.Replanned
 	return b
 }
+
+// A bench is its Keeper's Node, and the rules of its crawl.
+
+func (b *bench) Settings() *crawl.Settings     { return b.now }
+func (b *bench) Sites() *sites.Table           { return b.sites }
+func (b *bench) Weighted(*crawl.Settings) bool { return false }
+func (b *bench) Excluded(*crawl.Item) bool     { return false }
+func (b *bench) May() bool                     { return !b.paused }
+func (b *bench) Fetchers() (busy, all int)     { return b.busy, b.fetchers }
+func (b *bench) Members() []crawl.NodeID       { return b.members }
 
 // turnAt turns the loop so long after the start, with all counts made before.
 func (b *bench) turnAt(after time.Duration) (next time.Duration) {

@@ -45,7 +45,7 @@ func (k *Keeper) show(now, at time.Time, ok bool, s *crawl.Settings) error {
 		}
 		f.Waiting = max(n, 1)
 	}
-	_, fetchers := k.o.Fetchers()
+	_, fetchers := k.o.Node.Fetchers()
 	f.Capacity = k.measured.capacity(fetchers, s.RecrawlShare)
 	t := k.terms.Load()
 	f.Price, f.Expected, f.Fresh = t.Price, nil, 0

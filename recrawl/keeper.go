@@ -173,7 +173,7 @@ func (k *Keeper) Summary() []byte {
 // Terms are those of the last price.
 func (k *Keeper) Terms() *Terms { return k.terms.Load() }
 
-func (k *Keeper) adaptive() bool { return k.o.Settings().Recrawl == crawl.RecrawlAdaptive }
+func (k *Keeper) adaptive() bool { return k.o.Node.Settings().Recrawl == crawl.RecrawlAdaptive }
 
 // Run works until ctx ends, or the store fails. It waits for all that it started.
 func (k *Keeper) Run(ctx context.Context) error {
@@ -213,11 +213,11 @@ const sleep = time.Hour
 
 // turn does what there is to do now, and returns when to look again.
 func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err error) {
-	s := k.o.Settings()
+	s := k.o.Node.Settings()
 	if !s.Revisits() {
 		k.stop()
 		// what was planned before is planned anew when they are turned on
-		k.sweep.follow(s, k.sites(), now)
+		k.sweep.follow(s, k.o.Node.Sites(), now)
 		return now.Add(sleep), nil
 	}
 	if err := k.follow(s, now); err != nil {
@@ -234,7 +234,7 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 	}
 	next = k.looked.Add(lookEvery)
 	more := false
-	if k.o.May() {
+	if k.o.Node.May() {
 		if more, err = k.mover.turn(ctx, now, k.measured.turn(), &l); err != nil {
 			return now, err
 		}
@@ -249,7 +249,7 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 	if err := k.show(now, at, ok, s); err != nil || more || k.sweep.busy() {
 		return earlier(next, now.Add(againEvery)), err
 	}
-	if ok && k.o.May() && at.After(now) {
+	if ok && k.o.Node.May() && at.After(now) {
 		next = earlier(next, at)
 	}
 	return next, nil
@@ -305,7 +305,7 @@ func (k *Keeper) follow(s *crawl.Settings, now time.Time) error {
 		k.terms.Store(&Terms{})
 	}
 	k.mode = s.Recrawl
-	k.sweep.follow(s, k.sites(), now)
+	k.sweep.follow(s, k.o.Node.Sites(), now)
 	k.mu.Lock()
 	heads := k.heads
 	k.heads = nil
@@ -346,7 +346,7 @@ func (k *Keeper) followHoldings(s *crawl.Settings, now time.Time) error {
 // load is what the fetchers do now.
 func (k *Keeper) load() load {
 	l := load{visits: k.visits.Load(), revisits: k.revisits.Load()}
-	l.busy, l.fetchers = k.o.Fetchers()
+	l.busy, l.fetchers = k.o.Node.Fetchers()
 	t := k.o.Pages.Totals()
 	l.fresh = t.QueuedTotal() > t.QueuedRevisits
 	return l
@@ -364,7 +364,7 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 	inbox := k.inbox
 	k.inbox = nil
 	k.mu.Unlock()
-	members := k.o.Members()
+	members := k.o.Node.Members()
 	for _, id := range slices.Sorted(maps.Keys(inbox)) {
 		summary := inbox[id]
 		k.market.put(id, &summary)
@@ -394,7 +394,7 @@ func (k *Keeper) publish(s *crawl.Settings) bool {
 		}
 		times += queued / all.pages
 	}
-	_, fetchers := k.o.Fetchers()
+	_, fetchers := k.o.Node.Fetchers()
 	c := all.demand.Curve(rulesOf(s).Bounds, k.terms.Load().Ease,
 		k.measured.capacity(fetchers, s.RecrawlShare))
 	if times > 1 {

@@ -215,8 +215,7 @@ func TestBlockOfRevisits(t *testing.T) {
 func (b *bench) change(f func(*crawl.Settings)) {
 	s := b.settings
 	f(&s)
-	b.o.Settings = func() *crawl.Settings { return &s }
-	b.settings = s
+	b.now, b.settings = &s, s
 	b.Wake()
 }
 

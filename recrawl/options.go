@@ -12,25 +12,30 @@ import (
 
 // This file declares what the package needs of others.
 
-// Options are what a Keeper is made of. All but Sites and Weighted are required. No function may
-// block.
-type Options struct {
-	Self  crawl.NodeID
-	Boot  crawl.Boot
-	Pages Pages
-	// Settings are the crawl's at this moment, and Sites the rules for sites that go with them; a
-	// nil table, or no function: there are none.
-	Settings func() *crawl.Settings
-	Sites    func() *sites.Table
+// Node is what a Keeper asks of its node. Any goroutine calls it, and no method blocks.
+type Node interface {
+	// Settings are the crawl's at this moment: the same pointer until they change.
+	Settings() *crawl.Settings
+	// Sites are the rules for sites that go with them, nil if there are none: the same table until
+	// one of both changes.
+	Sites() *sites.Table
+	// Weighted reports whether important pages are visited more often by these settings.
+	Weighted(s *crawl.Settings) bool
 	// May reports whether visits may start on this node.
-	May func() bool
+	May() bool
 	// Fetchers are the busy fetchers, and all.
-	Fetchers func() (busy, all int)
-	// Weighted reports whether important pages are visited more often by some settings; nil: never.
-	Weighted func(*crawl.Settings) bool
-	// Members are those of the view, this node included.
-	Members func() []crawl.NodeID
-	Logger  *slog.Logger
+	Fetchers() (busy, all int)
+	// Members are those of the view, this node included; none before the first.
+	Members() []crawl.NodeID
+}
+
+// Options are what a Keeper is made of. All are required.
+type Options struct {
+	Self   crawl.NodeID
+	Boot   crawl.Boot
+	Pages  Pages
+	Node   Node
+	Logger *slog.Logger
 }
 
 // Pages is the part of the frontier that revisits need. Times are times of this process. Its errors

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/settings/sites"
 	"crawlnode/settings/sites/sitestest"
 	"crawlnode/web/urlnorm"
 )
@@ -13,11 +12,10 @@ import (
 // rule gives the crawl rules for sites, as a new document does.
 func (b *bench) rule(text string) {
 	b.t.Helper()
-	var table *sites.Table
+	b.sites = nil
 	if text != "" {
-		table = sitestest.Table(b.t, &b.settings, text)
+		b.sites = sitestest.Table(b.t, &b.settings, text)
 	}
-	b.o.Sites = func() *sites.Table { return table }
 	b.change(func(s *crawl.Settings) { s.Sites = text })
 }
 

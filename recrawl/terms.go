@@ -24,7 +24,7 @@ type judged struct {
 
 // JudgeTerms are what the frontier's judge plans by at this moment.
 func (k *Keeper) JudgeTerms() *judge.Terms {
-	s, table, t := k.o.Settings(), k.sites(), k.terms.Load()
+	s, table, t := k.o.Node.Settings(), k.o.Node.Sites(), k.terms.Load()
 	last := k.judged.Load()
 	if last != nil && last.settings == s && last.sites == table && last.terms == t {
 		return &last.out
@@ -40,17 +40,9 @@ func (k *Keeper) JudgeTerms() *judge.Terms {
 	if table != nil {
 		next.out.Of = siteTerms(table, next.out.Rules, s, t.Ease)
 	}
-	next.out.Weighted = k.o.Weighted != nil && k.o.Weighted(s)
+	next.out.Weighted = k.o.Node.Weighted(s)
 	k.judged.Store(next)
 	return &next.out
-}
-
-// sites are the rules for sites of this moment; nil: there are none.
-func (k *Keeper) sites() *sites.Table {
-	if k.o.Sites == nil {
-		return nil
-	}
-	return k.o.Sites()
 }
 
 // siteTerms finds the rules of pages, and the delays of their hosts. Pages without rules of their

@@ -135,23 +135,20 @@ func simSettings(worth float64) crawl.Settings {
 func crawlOf(t *testing.T, w *simWeb, seed uint64) *simCrawl {
 	const fetchers = 16
 	c := &simCrawl{t: t, web: w, rnd: rand.New(rand.NewPCG(seed, 3))}
+	b := &bench{now: &w.settings, fetchers: fetchers, members: []crawl.NodeID{"a"}}
 	c.k = New(Options{
-		Self:     "a",
-		Boot:     7,
-		Pages:    &c.front,
-		Settings: func() *crawl.Settings { return &w.settings },
-		May:      func() bool { return true },
-		Fetchers: func() (int, int) { return 0, fetchers },
-		Members:  func() []crawl.NodeID { return []crawl.NodeID{"a"} },
-		Logger:   slog.New(slog.DiscardHandler),
+		Self:   "a",
+		Boot:   7,
+		Pages:  &c.front,
+		Node:   b,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	c.k.measured.took = fetchers / (w.capacity * (1 + w.refused))
 	c.k.sums.follow(map[crawl.Partition]crawl.Epoch{0: 1})
 	key, _, _ := c.k.sums.next(start, 0)
 	c.k.sums.begin(0)
 	c.k.sums.counted(start, key, &sum{})
-	c.j = judge.New(c.k.JudgeTerms, c.k.Replanned, nil)
-	c.j.Tell(c.k.Revisited)
+	c.j = judge.New(c.k, b)
 	c.hosts = make([]simHost, (len(w.rates)-1)/w.per+1)
 	for h := range c.hosts {
 		if w.delay != nil {

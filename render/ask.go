@@ -109,14 +109,12 @@ func (a *asker) askHost(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, 
 }
 
 func (a *asker) askOnce(ctx context.Context, u urlnorm.URL) (*crawl.Part, bool, error) {
-	p := ring.PartitionOf(crawl.Host(u.Host()), a.r.o.Partitions())
-	switch holder := a.r.o.Holder(p); {
+	p := ring.PartitionOf(crawl.Host(u.Host()), a.r.o.Node.Partitions())
+	switch holder := a.r.o.Node.Holder(p); {
 	case holder == a.r.o.Self:
 		return a.r.Parts.Ask(ctx, p, u)
 	case holder == "" || u.Host() == a.page.Visit.Item.URL.Host():
 		return nil, false, errNotOurs
-	case a.r.o.Call == nil:
-		return nil, false, errors.New("another node holds the host, and is not asked")
 	default:
 		return a.r.askHolder(ctx, holder, p, u)
 	}

@@ -73,7 +73,7 @@ func (r *Renderer) askHolder(
 	if a := r.Parts.kept(u, time.Now()); a != nil { // another page has asked meanwhile
 		return a, true, nil
 	}
-	reply, err := r.o.Call(ctx, to, &peer.PartRequest{Url: u.String(), Partition: uint32(p)})
+	reply, err := r.o.Node.Call(ctx, to, &peer.PartRequest{Url: u.String(), Partition: uint32(p)})
 	if err != nil {
 		return nil, false, fmt.Errorf("the holder of the host: %w", err)
 	}
@@ -88,7 +88,7 @@ func (r *Renderer) askHolder(
 // Serve answers another node.
 func (r *Renderer) Serve(ctx context.Context, req *peer.PartRequest) (*peer.PartReply, error) {
 	u, err := urlnorm.Parse(req.Url)
-	partitions := r.o.Partitions()
+	partitions := r.o.Node.Partitions()
 	switch {
 	case err != nil:
 		return nil, status.Errorf(codes.InvalidArgument, "the URL of a part: %v", err)
@@ -97,7 +97,7 @@ func (r *Renderer) Serve(ctx context.Context, req *peer.PartRequest) (*peer.Part
 		!r.holds(crawl.Partition(req.Partition)):
 		return nil, status.Error(codes.FailedPrecondition, "this node does not hold the host")
 	}
-	rules := r.o.Rules()
+	rules := r.o.Node.Rules()
 	if err := admitted(rules, u, false); err != nil {
 		return &peer.PartReply{Refusal: strings.ToValidUTF8(err.Error(), "?")}, nil
 	}
@@ -116,8 +116,11 @@ func (r *Renderer) Serve(ctx context.Context, req *peer.PartRequest) (*peer.Part
 	return toReply(a, r.Parts.lifeLeft(u, time.Now()), hit), nil
 }
 
+// look is of asked.
+func (r *Renderer) look() { r.o.Node.Look() }
+
 // holds reports whether this node is the one that may ask the hosts of p.
-func (r *Renderer) holds(p crawl.Partition) bool { return r.o.Holder(p) == r.o.Self }
+func (r *Renderer) holds(p crawl.Partition) bool { return r.o.Node.Holder(p) == r.o.Self }
 
 func toReply(a *crawl.Part, life time.Duration, kept bool) *peer.PartReply {
 	if len(a.Body) > maxCarried {

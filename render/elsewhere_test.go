@@ -23,35 +23,19 @@ import (
 
 // pair is a node that shows a page of a.test, and the one that holds b.test.
 func pair(t *testing.T) (me, you *Renderer, calls *atomic.Int32) {
-	me, you, calls = rig(t, crawl.Settings{}), rig(t, crawl.Settings{}), new(atomic.Int32)
-	b := ring.PartitionOf("b.test", 1024)
-	me.o.Holder = func(p crawl.Partition) crawl.NodeID {
-		if p == b {
-			return "you"
-		}
-		return "me"
-	}
-	you.o.Self, you.o.Holder = "you", me.o.Holder
-	me.o.Call = func(
-		ctx context.Context,
-		to crawl.NodeID,
-		req *peer.PartRequest,
-	) (*peer.PartReply, error) {
-		calls.Add(1)
-		if to != "you" {
-			t.Errorf("asks %s", to)
-		}
-		return you.Serve(ctx, req)
-	}
-	return me, you, calls
+	me, you = rig(t, crawl.Settings{}), rig(t, crawl.Settings{})
+	your := map[crawl.Partition]bool{ring.PartitionOf("b.test", 1024): true}
+	nodeOf(me).your, nodeOf(you).your = your, your
+	nodeOf(me).you, you.o.Self = you, "you"
+	return me, you, &nodeOf(me).calls
 }
 
 func (r *Renderer) ask(ctx context.Context, t *testing.T, u string) (browser.Response, error) {
 	a := &asker{
 		r:     r,
 		page:  showing(t, "http://a.test/"),
-		s:     &r.o.Rules().Settings,
-		rules: r.o.Rules(),
+		s:     &r.o.Node.Rules().Settings,
+		rules: r.o.Node.Rules(),
 		end:   func(error) {},
 	}
 	return a.Fetch(ctx, browser.Request{URL: u, Method: "GET", Kind: "Script"})
@@ -97,7 +81,7 @@ func TestOtherNodesHost(t *testing.T) {
 			t.Error("this node waits for another node's host itself")
 		}
 		// What the holder has answered to one node it has for the next one.
-		me.Parts = NewParts(1<<20, func() {})
+		me.Parts = newParts(1<<20, new(looks))
 		if _, err := me.ask(t.Context(), t, u); err != nil || me.hits.Load() != 3 {
 			t.Errorf("%v, %d hits", err, me.hits.Load())
 		}
@@ -109,29 +93,22 @@ func TestOtherNodesHostMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		me, you, calls := pair(t)
-		held := you.o.Holder
-		var moving atomic.Bool
-		moving.Store(true)
-		you.o.Holder = func(p crawl.Partition) crawl.NodeID {
-			if moving.Load() {
-				return "nobody"
-			}
-			return held(p)
-		}
+		holds := nodeOf(you)
+		holds.give("nobody") // it moves
 		done := make(chan error, 1)
 		go func() { _, err := me.ask(t.Context(), t, "http://b.test/x.js"); done <- err }()
 		time.Sleep(3 * time.Second)
-		moving.Store(false)
+		holds.all.Store(nil)
 		time.Sleep(time.Second)
-		moving.Store(true) // while it waits there
+		holds.give("nobody") // while it waits there
 		time.Sleep(time.Second)
-		moving.Store(false)
+		holds.all.Store(nil)
 		time.Sleep(time.Second)
 		serve(you.Parts, func(urlnorm.URL, int) *crawl.Outcome { return ok("x") })
 		if err := <-done; err != nil || calls.Load() < 5 {
 			t.Errorf("%v after %d calls", err, calls.Load())
 		}
-		moving.Store(true)
+		holds.give("nobody")
 		began := time.Now()
 		if _, err := me.ask(t.Context(), t, "http://b.test/y.js"); err == nil ||
 			time.Since(began) > Patience+time.Second {
@@ -152,25 +129,25 @@ func TestServeRefuses(t *testing.T) {
 	}
 	wrong := of("http://b.test/")
 	wrong.Partition++
-	held := you.o.Holder
-	all := func(crawl.Partition) crawl.NodeID { return "you" }
 	for name, c := range map[string]struct {
 		req    *peer.PartRequest
-		holder func(crawl.Partition) crawl.NodeID
+		holder crawl.NodeID // of all partitions; "": as it was
 		code   codes.Code
 	}{
-		"no URL":       {&peer.PartRequest{Url: "http://[/"}, held, codes.InvalidArgument},
-		"partition":    {wrong, all, codes.FailedPrecondition},
-		"not held":     {of("http://a.test/"), held, codes.FailedPrecondition},
-		"out of scope": {of("http://stranger.test/"), all, codes.OK},
+		"no URL":       {&peer.PartRequest{Url: "http://[/"}, "", codes.InvalidArgument},
+		"partition":    {wrong, "you", codes.FailedPrecondition},
+		"not held":     {of("http://a.test/"), "", codes.FailedPrecondition},
+		"out of scope": {of("http://stranger.test/"), "you", codes.OK},
 	} {
-		you.o.Holder = c.holder
+		if nodeOf(you).all.Store(nil); c.holder != "" {
+			nodeOf(you).give(c.holder)
+		}
 		reply, err := you.Serve(t.Context(), c.req)
 		if status.Code(err) != c.code || err == nil && reply.Refusal == "" {
 			t.Errorf("%s: %v, %v", name, reply, err)
 		}
 	}
-	you.o.Holder = held
+	nodeOf(you).all.Store(nil)
 	for range maxServed {
 		you.served <- struct{}{}
 	}
@@ -209,7 +186,7 @@ func TestReply(t *testing.T) {
 // nothing that waits.
 func TestKeepIsBounded(t *testing.T) {
 	t.Parallel()
-	p := NewParts(10_000, func() {})
+	p := newParts(10_000, new(looks))
 	now := time.Now()
 	for k := range 100 {
 		p.keep(url(t, "http://b.test/"+strings.Repeat("x", k)), &crawl.Part{Body: make([]byte, 1000)},

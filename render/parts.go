@@ -40,8 +40,7 @@ type part struct {
 // dispatcher's table of errands, and a cache. Its methods may be called from any goroutine.
 type Parts struct {
 	maxBytes int
-	look     func()                     // tells the dispatcher of new ones
-	holds    func(crawl.Partition) bool // this node may ask its hosts; nil: it may ask all
+	node     asked
 
 	mu      sync.Mutex // guards the rest
 	byURL   map[urlnorm.URL]*part
@@ -52,12 +51,19 @@ type Parts struct {
 	clock   uint64
 }
 
-// NewParts makes a table that keeps answers of maxBytes at most. look is called when a part waits;
-// it must not block.
-func NewParts(maxBytes int, look func()) *Parts {
+// asked is the node as Parts see it: *Renderer. Any goroutine calls it, and neither method blocks.
+type asked interface {
+	// look tells the dispatcher that a part waits.
+	look()
+	// holds reports whether this node may ask the hosts of p.
+	holds(p crawl.Partition) bool
+}
+
+// newParts makes a table that keeps answers of maxBytes at most.
+func newParts(maxBytes int, node asked) *Parts {
 	return &Parts{
 		maxBytes: maxBytes,
-		look:     look,
+		node:     node,
 		byURL:    make(map[urlnorm.URL]*part),
 		waiting:  make(map[crawl.Host]int),
 	}
@@ -77,7 +83,7 @@ func (t *Parts) Ask(
 	case kept:
 		return x.answer, true, nil
 	case begun:
-		t.look()
+		t.node.look()
 	}
 	why := t.await(ctx, p, x.came)
 	t.mu.Lock()
@@ -107,7 +113,7 @@ func (t *Parts) await(ctx context.Context, p crawl.Partition, came <-chan struct
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-tick.C:
-			if t.holds != nil && !t.holds(p) {
+			if !t.node.holds(p) {
 				return errNotOurs
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,13 +49,19 @@ func serve(t *Parts, outcome func(u urlnorm.URL, n int) *crawl.Outcome) {
 	}
 }
 
+// looks counts how often the dispatcher was told to look, of a node that holds all hosts.
+type looks struct{ atomic.Int32 }
+
+func (n *looks) look()                    { n.Add(1) }
+func (*looks) holds(crawl.Partition) bool { return true }
+
 // TestPartIsFetchedOnce has many pages ask for one URL: one visit, one answer for all, also later,
 // until it expires.
 func TestPartIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
-		p := NewParts(1<<20, func() { looks++ })
+		var node looks
+		p := newParts(1<<20, &node)
 		u := url(t, "http://a.test/x.js")
 		type result struct {
 			a   *crawl.Part
@@ -67,8 +74,8 @@ func TestPartIsFetchedOnce(t *testing.T) {
 			go ask()
 		}
 		synctest.Wait()
-		if looks != 1 || !p.News() || !p.Wants("a.test") || p.Wants("b.test") {
-			t.Errorf("%d looks", looks)
+		if node.Load() != 1 || !p.News() || !p.Wants("a.test") || p.Wants("b.test") {
+			t.Errorf("%d looks", node.Load())
 		}
 		visits := 0
 		serve(p, func(_ urlnorm.URL, n int) *crawl.Outcome {
@@ -110,7 +117,7 @@ func TestPartIsFetchedOnce(t *testing.T) {
 func TestPartIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := NewParts(1<<20, func() {})
+		p := newParts(1<<20, new(looks))
 		u := url(t, "http://a.test/x.js")
 		for i, step := range []struct {
 			sends   string // the tag
@@ -166,7 +173,7 @@ func TestPartIsAskedForAgain(t *testing.T) {
 func TestPartNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := NewParts(1<<20, func() {})
+		p := newParts(1<<20, new(looks))
 		u := url(t, "http://a.test/x.js")
 		gone := errors.New("gone")
 		ctx, leave := context.WithCancelCause(t.Context())
@@ -202,7 +209,7 @@ func TestPartNobodyWaitsFor(t *testing.T) {
 // TestPartsAreBounded: waiting ones by number, in all and of a host, answers by size.
 func TestPartsAreBounded(t *testing.T) {
 	t.Parallel()
-	p := NewParts(1<<20, func() {})
+	p := newParts(1<<20, new(looks))
 	now := time.Now()
 	for i := range 2 * maxHostWaiting {
 		if _, _, begun, err := p.want(1, url(t, fmt.Sprint("http://a.test/", i)), now); begun !=
@@ -257,7 +264,7 @@ func TestLife(t *testing.T) {
 // BenchmarkNoParts is what the dispatcher asks for a page while no page is in the browser: more
 // often than it does.
 func BenchmarkNoParts(b *testing.B) {
-	p := NewParts(1<<20, func() {})
+	p := newParts(1<<20, new(looks))
 	for b.Loop() {
 		if p.News() || p.Wants("a.test") || p.Waiting("a.test", time.Time{}) != nil ||
 			p.Waiting("", time.Time{}) != nil {

@@ -33,23 +33,32 @@ const (
 	moreTries = 2
 )
 
-// Options are what a Renderer needs of the node.
+// Node is what a Renderer asks of its node. Any goroutine calls it. Only Call blocks.
+type Node interface {
+	// Rules are the present ones. They are not changed.
+	Rules() *pipeline.Rules
+	// Partitions is their number; 0 before the node has joined.
+	Partitions() int
+	// Holder is the node that holds p, as far as is known; "": none is.
+	Holder(p crawl.Partition) crawl.NodeID
+	// Call asks another node for a part, whose Renderer.Serve answers. Its error has a gRPC status.
+	Call(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error)
+	// Look tells the dispatcher that a part waits.
+	Look()
+}
+
+// Options are the parts of a Renderer.
 type Options struct {
 	Self       crawl.NodeID
 	Dir        string // for profiles of the browser; the Renderer owns it
 	Browser    string // path; "": the first that is installed
 	Renderers  int    // pages in the browser at a time; 0: one per processor
 	Timeout    time.Duration
-	Memory     int64                                // of the browser's processes
-	CacheBytes int                                  // of answers that pages share
-	Fetchers   int                                  // of the node
-	Rules      func() *pipeline.Rules               // the present ones
-	Partitions func() int                           // 0: not joined yet
-	Holder     func(p crawl.Partition) crawl.NodeID // as far as is known; "": none
-	// Call asks another node for a part. Nil: other nodes' hosts are not asked.
-	Call func(ctx context.Context, to crawl.NodeID, req *peer.PartRequest) (*peer.PartReply, error)
-	Look func() // tells the dispatcher that a part waits; it must not block
-	Log  *slog.Logger
+	Memory     int64 // of the browser's processes
+	CacheBytes int   // of answers that pages share
+	Fetchers   int   // of the node
+	Node       Node
+	Log        *slog.Logger
 }
 
 // Renderer shows pages to a browser. It is the pipeline's Renderer.
@@ -89,12 +98,11 @@ func New(o Options) (*Renderer, error) {
 		o:       o,
 		log:     o.Log,
 		places:  max(1, min(placesPerRenderer*o.Renderers, o.Fetchers/2)),
-		Parts:   NewParts(o.CacheBytes, o.Look),
 		learner: decide.NewLearner(),
 		asked:   make(chan struct{}, maxAsked),
 		served:  make(chan struct{}, maxServed),
 	}
-	r.Parts.holds = r.holds
+	r.Parts = newParts(o.CacheBytes, r)
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -204,14 +212,14 @@ func (r *Renderer) expects(v *crawl.Visit, s *crawl.Settings) bool {
 
 // matched reports whether a pattern names the page of v.
 func (r *Renderer) matched(v *crawl.Visit, s *crawl.Settings) bool {
-	match := r.o.Rules().RenderMatch
+	match := r.o.Node.Rules().RenderMatch
 	return len(s.RenderMatch) > 0 && match != nil && match.Decide(v.Item.URL, 1, nil).Admit
 }
 
 // ruled reports whether a rule for sites says how the page of v is shown. No pattern of the whole
 // crawl then leaves it out.
 func (r *Renderer) ruled(v *crawl.Visit) bool {
-	site := r.o.Rules().Sites.Of(v.Item.URL)
+	site := r.o.Node.Rules().Sites.Of(v.Item.URL)
 	return site != nil && site.From("render") != nil
 }
 
@@ -276,7 +284,7 @@ func (r *Renderer) Render(
 	visit := ctx
 	ctx, end := context.WithCancelCause(visit)
 	defer end(nil)
-	a := &asker{r: r, page: p, s: s, rules: r.o.Rules(), end: end}
+	a := &asker{r: r, page: p, s: s, rules: r.o.Node.Rules(), end: end}
 	page := browser.Page{
 		URL:        p.Visit.Item.URL.String(),
 		Response:   browser.Response{Status: p.Status, Header: p.Header, Body: p.Body},
@@ -356,7 +364,7 @@ func (r *Renderer) observe(took time.Duration) {
 
 // Block is what the node says of its browser; nil: no page is shown.
 func (r *Renderer) Block() *crawl.RenderBlock {
-	if rules := r.o.Rules(); !rules.Settings.Renders() && !rules.Sites.Renders() {
+	if rules := r.o.Node.Rules(); !rules.Settings.Renders() && !rules.Sites.Renders() {
 		return nil
 	}
 	r.mu.Lock()

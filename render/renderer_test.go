@@ -3,11 +3,16 @@ package render
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"crawlnode/crawl"
+	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/render/browser"
 	"crawlnode/web/scope"
@@ -38,10 +43,7 @@ func rig(t *testing.T, s crawl.Settings) *Renderer {
 		Renderers:  1,
 		Fetchers:   8,
 		CacheBytes: 1 << 20,
-		Rules:      func() *pipeline.Rules { return rules },
-		Partitions: func() int { return 1024 },
-		Holder:     func(crawl.Partition) crawl.NodeID { return "me" },
-		Look:       func() {},
+		Node:       &fakeNode{t: t, rules: rules},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +51,50 @@ func rig(t *testing.T, s crawl.Settings) *Renderer {
 	r.browser = "/usr/bin/some-browser"
 	t.Cleanup(r.Close)
 	return r
+}
+
+// fakeNode is a node as its Renderer sees it.
+type fakeNode struct {
+	t     *testing.T
+	rules *pipeline.Rules
+	all   atomic.Pointer[crawl.NodeID] // who holds all partitions; nil: me does, but for your
+	your  map[crawl.Partition]bool     // you hold them; not changed
+	you   *Renderer                    // nil: you refuse all calls
+	calls atomic.Int32
+}
+
+func nodeOf(r *Renderer) *fakeNode { return r.o.Node.(*fakeNode) }
+
+// give has one node hold all partitions.
+func (n *fakeNode) give(to crawl.NodeID) { n.all.Store(&to) }
+
+func (n *fakeNode) Rules() *pipeline.Rules { return n.rules }
+func (n *fakeNode) Partitions() int        { return 1024 }
+func (n *fakeNode) Look()                  {}
+
+func (n *fakeNode) Holder(p crawl.Partition) crawl.NodeID {
+	if all := n.all.Load(); all != nil {
+		return *all
+	}
+	if n.your[p] {
+		return "you"
+	}
+	return "me"
+}
+
+func (n *fakeNode) Call(
+	ctx context.Context,
+	to crawl.NodeID,
+	req *peer.PartRequest,
+) (*peer.PartReply, error) {
+	n.calls.Add(1)
+	if to != "you" {
+		n.t.Errorf("asks %s", to)
+	}
+	if n.you == nil {
+		return nil, status.Error(codes.InvalidArgument, "refused")
+	}
+	return n.you.Serve(ctx, req)
 }
 
 func showing(t *testing.T, u string) *pipeline.Showing {
@@ -169,10 +215,16 @@ func TestAsk(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rig(t, c.s)
 			if c.elsewher {
-				r.o.Holder = func(crawl.Partition) crawl.NodeID { return "you" }
+				nodeOf(r).give("you")
 			}
 			page, end := context.WithCancelCause(t.Context())
-			a := &asker{r: r, page: showing(t, "http://a.test/"), s: &c.s, rules: r.o.Rules(), end: end}
+			a := &asker{
+				r:     r,
+				page:  showing(t, "http://a.test/"),
+				s:     &c.s,
+				rules: r.o.Node.Rules(),
+				end:   end,
+			}
 			done := make(chan error, 1)
 			go func() { _, err := a.Fetch(t.Context(), c.q); done <- err }()
 			synctest.Wait()
@@ -191,7 +243,12 @@ func TestAsk(t *testing.T) {
 func TestAskForThePage(t *testing.T) {
 	t.Parallel()
 	r := rig(t, crawl.Settings{})
-	a := &asker{r: r, page: showing(t, "http://a.test/page"), s: &crawl.Settings{}, rules: r.o.Rules()}
+	a := &asker{
+		r:     r,
+		page:  showing(t, "http://a.test/page"),
+		s:     &crawl.Settings{},
+		rules: r.o.Node.Rules(),
+	}
 	if got, err := a.Fetch(t.Context(), browser.Request{
 		URL:    "http://a.test/page",
 		Method: "GET",

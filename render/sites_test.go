@@ -17,7 +17,7 @@ func TestRulesForSites(t *testing.T) {
 	if r.Block() != nil {
 		t.Error("no page is shown, and the browser is spoken of")
 	}
-	rules := r.o.Rules()
+	rules := r.o.Node.Rules()
 	rules.Sites = sitestest.Table(t, &s, "- match: host:a.test\n  render: \"off\"\n")
 	if r.Block() != nil {
 		t.Error("a rule turns the browser off, and it is spoken of")

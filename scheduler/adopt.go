@@ -129,8 +129,4 @@ func (l *loop) claim(now time.Time, h *holding, c *claimed) (crawl.Visit, bool) 
 }
 
 // giveBack returns a permit that was not used.
-func (l *loop) giveBack() {
-	if l.d.o.PermitDone != nil {
-		l.d.o.PermitDone(false)
-	}
-}
+func (l *loop) giveBack() { l.d.o.Node.PermitDone(false) }

@@ -146,16 +146,17 @@ func BenchmarkVisitSites(b *testing.B) {
 func benchmarkVisit(b *testing.B, text string) {
 	// Inside AllowNet no gap is kept: nothing is waited for.
 	settings := &crawl.Settings{AllowNet: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
-	o := Options{
+	var table *sites.Table
+	if text != "" {
+		table = sitestest.Table(b, settings, text)
+	}
+	node := newFakeNode(settings, table)
+	d := New(Options{
 		Store:    newEndlessDisk(b, 64, 16),
 		Resolver: oneAddress{},
-		Settings: func() *crawl.Settings { return settings },
-	}
-	if text != "" {
-		table := sitestest.Table(b, settings, text)
-		o.Sites = func() *sites.Table { return table }
-	}
-	d := New(o)
+		Rules:    node,
+		Node:     node,
+	})
 	ctx, stop := context.WithCancel(context.Background())
 	var running, workers sync.WaitGroup
 	running.Go(func() {

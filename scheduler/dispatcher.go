@@ -121,16 +121,7 @@ func New(o Options) *Dispatcher {
 		flights: make(map[uint64]*flight),
 		barred:  make(map[crawl.Partition]int),
 	}
-	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay,
-		d.o.Excluded
-	d.o.Scheduler.Retries = d.retries
-	if d.o.Sites != nil {
-		d.o.Scheduler.Pause, d.o.Scheduler.LongestPause = d.pause, d.longestPause
-	}
-	d.o.Scheduler.Received = d.received
-	if d.o.Turns != nil {
-		d.o.Scheduler.Turn, d.o.Scheduler.Idle = d.o.Turns.Turn, d.o.Turns.Idle
-	}
+	d.o.Scheduler.Dispatcher, d.o.Scheduler.Turns = decided{d}, d.o.Turns
 	d.errands = []errandTable{{crawl.ViaRobots, &d.robots}}
 	if o.Parts != nil {
 		d.errands = append(d.errands, errandTable{crawl.ViaPart, o.Parts})
@@ -142,11 +133,18 @@ func New(o Options) *Dispatcher {
 	return d
 }
 
-// received is how much of the payload of an open visit has arrived.
-func (d *Dispatcher) received(visit uint64) int64 {
-	d.mu.Lock()
-	f := d.flights[visit]
-	d.mu.Unlock()
+// decided is the dispatcher as the core sees it that decides for it.
+type decided struct{ d *Dispatcher }
+
+func (c decided) IPDelay(addr netip.Addr) time.Duration { return c.d.ipDelay(addr) }
+func (c decided) Excluded(it *crawl.Item) bool          { return c.d.o.Rules.Excluded(it) }
+func (c decided) Retries(it *crawl.Item) int            { return c.d.retries(it) }
+
+// Received is how much of the payload of an open visit has arrived.
+func (c decided) Received(visit uint64) int64 {
+	c.d.mu.Lock()
+	f := c.d.flights[visit]
+	c.d.mu.Unlock()
 	if f == nil {
 		return 0
 	}
@@ -186,7 +184,8 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 }
 
 // Next blocks until a host may be requested, and gives it to the caller, who must call Release and
-// Completed once each. It fails with ErrStopped, with the cause of ctx, or with Refuse's error.
+// Completed once each. It fails with ErrStopped, with the cause of ctx, or with the error of
+// Node.Refuse.
 func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) { return d.next(ctx, false) }
 
 // next is Next, or, if wished is set, NextWished.
@@ -197,7 +196,7 @@ func (d *Dispatcher) next(ctx context.Context, wished bool) (crawl.Visit, error)
 			return g.visit, err
 		}
 		d.Release(g.visit, crawl.Response{Kind: crawl.Refused})
-		err = d.o.Refuse(context.WithoutCancel(ctx), g.visit, crawl.Outcome{
+		err = d.o.Node.Refuse(context.WithoutCancel(ctx), g.visit, crawl.Outcome{
 			Kind: crawl.Refused, Skip: crawl.SkipHostBudget,
 			Reason: d.budgetReason(g.visit.Item.URL), FetchedAt: time.Now(),
 		})
@@ -312,7 +311,7 @@ func (d *Dispatcher) Pause(paused bool) {
 	d.signal()
 }
 
-// Wake makes the dispatcher call its hooks again: there may be a permit, or a lease after EndAll.
+// Wake makes the dispatcher ask its Node again: there may be a permit, or a lease after EndAll.
 func (d *Dispatcher) Wake() {
 	d.mu.Lock()
 	d.woken = true

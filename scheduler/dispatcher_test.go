@@ -220,8 +220,7 @@ func TestLastTries(t *testing.T) {
 		r := newRig(t)
 		r.options.Scheduler = core.Config{MaxActive: 2}
 		r.options.Resolver = fakeResolver{unknown: map[string]bool{"nowhere.test": true}}
-		var mayTry atomic.Bool
-		r.options.MayLastTry = mayTry.Load
+		r.lastTry.Store(false)
 		r.disk.add(1, "nowhere.test", 0, 4)
 		r.disk.add(1, "shaky.test", 0, 2)
 		r.disk.add(1, "busy.test", 0, 2)
@@ -249,7 +248,7 @@ func TestLastTries(t *testing.T) {
 		if r.disk.left() != 8 {
 			t.Error("frozen hosts had their last try while others had work")
 		}
-		mayTry.Store(true)
+		r.lastTry.Store(true)
 		r.until("the end", func() bool { return r.disk.left() == 0 && r.d.Busy() == 0 })
 		if took := time.Since(start); took > 10*time.Minute {
 			t.Errorf("the end took %v", took)
@@ -277,21 +276,7 @@ func TestPermits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		var permits, used atomic.Int64
-		r.options.Permit = func() bool {
-			if permits.Load() == 0 {
-				return false
-			}
-			permits.Add(-1)
-			return true
-		}
-		r.options.PermitDone = func(page bool) {
-			if page {
-				used.Add(1)
-			} else {
-				permits.Add(1)
-			}
-		}
+		r.permits.Store(0)
 		failed := map[string]bool{}
 		r.web.answer = func(_ context.Context, v crawl.Visit) (crawl.Response, bool) {
 			if v.Robots == nil || failed[v.Item.URL.String()] {
@@ -309,18 +294,19 @@ func TestPermits(t *testing.T) {
 			t.Errorf("without a permit: %d robots.txt, %d pages, want 1 and 0", r.web.robotsFetched(),
 				r.web.pages())
 		}
-		permits.Store(5)
+		r.permits.Store(5)
 		r.d.Wake()
 		time.Sleep(5 * time.Minute)
-		if r.web.pages() != 5 || used.Load() != 5 || permits.Load() != 0 {
-			t.Errorf("with 5 permits: %d pages, %d used, %d unused", r.web.pages(), used.Load(),
-				permits.Load())
+		if r.web.pages() != 5 || r.used.Load() != 5 || r.permits.Load() != 0 {
+			t.Errorf("with 5 permits: %d pages, %d used, %d unused", r.web.pages(), r.used.Load(),
+				r.permits.Load())
 		}
-		permits.Store(10)
+		r.permits.Store(10)
 		r.d.Wake()
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 && r.d.Busy() == 0 })
-		if used.Load() != 8 || permits.Load() != 7 {
-			t.Errorf("at the end: %d used, %d unused, want 8 and 7", used.Load(), permits.Load())
+		if r.used.Load() != 8 || r.permits.Load() != 7 {
+			t.Errorf("at the end: %d used, %d unused, want 8 and 7", r.used.Load(),
+				r.permits.Load())
 		}
 	})
 }
@@ -377,8 +363,7 @@ func TestPauseAndLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		var lease atomic.Bool
-		r.options.MayFetch = func(crawl.Partition) bool { return lease.Load() }
+		r.lease.Store(false)
 		r.disk.add(1, "a.test", 0, 10)
 		r.start(4)
 		defer r.end()
@@ -390,7 +375,7 @@ func TestPauseAndLease(t *testing.T) {
 		if r.web.robotsFetched() != 0 {
 			t.Error("a request was made without the right to fetch")
 		}
-		lease.Store(true)
+		r.lease.Store(true)
 		time.Sleep(3 * time.Second)
 		if r.web.pages() == 0 {
 			t.Error("nothing was fetched after the lease was back")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,14 +33,9 @@ func TestExcluded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		var settings atomic.Pointer[crawl.Settings]
 		before, after := r.settings, r.settings
 		after.Exclude = []string{"host:*.bad.test"}
-		settings.Store(&before)
-		r.options.Settings = settings.Load
-		r.options.Excluded = func(it *crawl.Item) bool {
-			return len(settings.Load().Exclude) > 0 && strings.HasSuffix(it.URL.Host(), ".bad.test")
-		}
+		r.now.Store(&rules{settings: &before})
 		r.options.Resolver = slowServers{}
 		r.options.Scheduler.MaxActive, r.options.Scheduler.MaxFailures = 100, 2
 		r.disk.add(1, "good.test", 0, 1000)
@@ -62,7 +56,7 @@ func TestExcluded(t *testing.T) {
 		if bad() != 3*hosts {
 			t.Fatalf("%d URLs are left before", bad())
 		}
-		settings.Store(&after)
+		r.now.Store(&rules{settings: &after})
 		time.Sleep(20 * time.Second)
 		if n := bad(); n > 0 {
 			t.Errorf("20 s after their domain was excluded %d of %d URLs are queued", n, 3*hosts)
@@ -79,14 +73,9 @@ func TestExcludedWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		var settings atomic.Pointer[crawl.Settings]
 		before, after := r.settings, r.settings
 		after.Exclude = []string{"host:drip.test"}
-		settings.Store(&before)
-		r.options.Settings = settings.Load
-		r.options.Excluded = func(it *crawl.Item) bool {
-			return len(settings.Load().Exclude) > 0 && it.URL.Host() == "drip.test"
-		}
+		r.now.Store(&rules{settings: &before})
 		r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
 			if v.Host != "drip.test" {
 				return crawl.Response{}, false
@@ -103,7 +92,7 @@ func TestExcludedWhileOpen(t *testing.T) {
 		if n := r.web.openNow(); n < 1 {
 			t.Fatalf("%d requests are open before", n)
 		}
-		settings.Store(&after)
+		r.now.Store(&rules{settings: &after})
 		time.Sleep(5 * time.Second)
 		if n := r.disk.of("drip.test"); n > 0 {
 			t.Errorf("5 s after the host was excluded %d of its URLs are queued", n)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/netip"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
+	"crawlnode/settings/sites"
 	"crawlnode/web/urlnorm"
 )
 
@@ -457,14 +459,90 @@ func (r fakeResolver) Lookup(ctx context.Context, host string) (dnscache.Answer,
 	}, nil
 }
 
+// fakeNode is a node that allows everything at first, and the rules of its crawl. It implements
+// Rules and Node.
+type fakeNode struct {
+	now     atomic.Pointer[rules]
+	lease   atomic.Bool
+	lastTry atomic.Bool
+	permits atomic.Int64 // those that are left; at first there are more than any test uses
+	used    atomic.Int64 // those that became pages
+	refused sync.Map     // why, by host
+	// asked and taken are called by MayFetch and TakePermit; nil: nothing is.
+	asked, taken func()
+}
+
+// manyPermits are those of a crawl that has no limit.
+const manyPermits = 1 << 40
+
+func newFakeNode(settings *crawl.Settings, table *sites.Table) *fakeNode {
+	n := &fakeNode{}
+	n.now.Store(&rules{settings, table})
+	n.lease.Store(true)
+	n.lastTry.Store(true)
+	n.permits.Store(manyPermits)
+	return n
+}
+
+func (n *fakeNode) Settings() *crawl.Settings { return n.now.Load().settings }
+func (n *fakeNode) Sites() *sites.Table       { return n.now.Load().sites }
+
+// Excluded knows the hosts of --exclude, and the rules for sites.
+func (n *fakeNode) Excluded(it *crawl.Item) bool {
+	r := n.now.Load()
+	for _, e := range r.settings.Exclude {
+		if ok, err := path.Match(strings.TrimPrefix(e, "host:"), it.URL.Host()); ok || err != nil {
+			return true
+		}
+	}
+	site := r.sites.Of(it.URL)
+	return site != nil && site.Scope != nil && site.Scope.Excludes(it.URL)
+}
+
+func (n *fakeNode) MayFetch(crawl.Partition) bool {
+	if n.asked != nil {
+		n.asked()
+	}
+	return n.lease.Load()
+}
+
+func (n *fakeNode) TakePermit() bool {
+	if n.permits.Load() == 0 {
+		return false
+	}
+	n.permits.Add(-1) // the loop alone takes them
+	if n.taken != nil {
+		n.taken()
+	}
+	return true
+}
+
+func (n *fakeNode) PermitDone(used bool) {
+	if used {
+		n.used.Add(1)
+	} else {
+		n.permits.Add(1)
+	}
+}
+
+func (n *fakeNode) MayLastTry() bool { return n.lastTry.Load() }
+func (n *fakeNode) LookupRoom() int  { return 1 << 20 }
+func (n *fakeNode) Fetchers() int    { return 256 }
+
+// Refuse is for tests without hosts that have had their pages.
+func (n *fakeNode) Refuse(_ context.Context, v crawl.Visit, _ crawl.Outcome) error {
+	return fmt.Errorf("%v is refused", v.Item.URL)
+}
+
 // rig is a dispatcher with its workers and its surroundings.
 type rig struct {
 	t        *testing.T
 	disk     *fakeDisk
 	web      *fakeWeb
 	settings crawl.Settings
-	options  Options
-	d        *Dispatcher
+	*fakeNode
+	options Options
+	d       *Dispatcher
 	// how long a page takes from Release to Completed
 	processing time.Duration
 	// the result of a visit for another host's robots.txt
@@ -486,14 +564,21 @@ func newRig(t *testing.T) *rig {
 		Delay:    time.Second,
 		AllowNet: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
+	r.fakeNode = newFakeNode(&r.settings, nil)
 	r.options = Options{
-		Store: r.disk, Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return &r.settings },
-		Refuse: func(_ context.Context, v crawl.Visit, o crawl.Outcome) error {
-			return r.finish(v, crawl.Response{Kind: o.Kind})
-		},
-		Lookups: 8,
+		Store:    r.disk,
+		Resolver: fakeResolver{},
+		Rules:    r,
+		Node:     r,
+		Lookups:  8,
 	}
 	return r
+}
+
+// Refuse is Node's.
+func (r *rig) Refuse(_ context.Context, v crawl.Visit, o crawl.Outcome) error {
+	r.refused.Store(v.Host, o.Reason)
+	return r.finish(v, crawl.Response{Kind: o.Kind})
 }
 
 // start runs the dispatcher and its workers; end stops them.

@@ -464,7 +464,7 @@ func (l *loop) lookAtEnd(now time.Time) {
 	}
 	l.d.stalled.Store(left.Stalled > 0)
 	if left.Stalled == 0 || l.d.paused.Load() || l.d.halted.Load() ||
-		l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
+		!l.d.o.Node.MayLastTry() {
 		return
 	}
 	n := l.core.LastTries(now)

@@ -17,9 +17,9 @@ const (
 	defaultIPDelay = 200 * time.Millisecond
 )
 
-// delay is the configured minimum gap for a host at addr.
-func (d *Dispatcher) delay(host crawl.Host, addr netip.Addr) time.Duration {
-	r := d.rules()
+// Delay is the configured minimum gap for a host at addr.
+func (c decided) Delay(host crawl.Host, addr netip.Addr) time.Duration {
+	r := c.d.rules()
 	s := r.ofHost(host)
 	if s.Delay <= 0 && !s.Allowed(addr) {
 		return outsideDelay
@@ -27,10 +27,10 @@ func (d *Dispatcher) delay(host crawl.Host, addr netip.Addr) time.Duration {
 	return s.Delay
 }
 
-// pause is the configured minimum gap after a request for a URL that has a longer one than its host
+// Pause is the configured minimum gap after a request for a URL that has a longer one than its host
 // has, by a rule that chooses URLs; else 0.
-func (d *Dispatcher) pause(it *crawl.Item, _ netip.Addr) time.Duration {
-	r := d.rules()
+func (c decided) Pause(it *crawl.Item) time.Duration {
+	r := c.d.rules()
 	if r.sites == nil {
 		return 0
 	}
@@ -40,13 +40,15 @@ func (d *Dispatcher) pause(it *crawl.Item, _ netip.Addr) time.Duration {
 	return 0
 }
 
-// longestPause is the longest that a URL of a host may have.
-func (d *Dispatcher) longestPause(host crawl.Host) time.Duration {
-	return d.sites().LongestDelay(string(host))
+// LongestPause is the longest that a URL of a host may have.
+func (c decided) LongestPause(host crawl.Host) time.Duration {
+	return c.d.sites().LongestDelay(string(host))
 }
 
 // ipDelay is the minimum gap for an address.
-func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration { return IPDelay(d.o.Settings(), addr) }
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
+	return IPDelay(d.o.Rules.Settings(), addr)
+}
 
 // IPDelay is the minimum gap between two requests to an address by these settings.
 func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
@@ -108,12 +110,9 @@ func (l *loop) followGaps(now time.Time) {
 // takeBackExcluded cancels open visits to URLs that are excluded now: a slow host would occupy
 // its fetcher for as long as a fetch may take. The URL returns to the queue and is then refused.
 func (l *loop) takeBackExcluded() {
-	if l.d.o.Excluded == nil {
-		return
-	}
 	for _, flights := range l.flying {
 		for _, f := range flights {
-			if l.d.o.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
+			if l.d.o.Rules.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
 				f.cancel(errExcluded)
 			}
 		}
@@ -122,11 +121,11 @@ func (l *loop) takeBackExcluded() {
 
 // excludes reports whether a host on disk is excluded as a whole, judged by its first page.
 func (l *loop) excludes(host crawl.Host) bool {
-	if l.d.o.Excluded == nil || len(l.rules.settings.Exclude) == 0 && !l.rules.sites.Scopes() {
+	if len(l.rules.settings.Exclude) == 0 && !l.rules.sites.Scopes() {
 		return false
 	}
 	u, err := urlnorm.Parse("http://" + string(host) + "/")
-	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
+	return err == nil && l.d.o.Rules.Excluded(&crawl.Item{URL: u})
 }
 
 // gapsGrew reports whether after requires a larger gap than before for some host or address.

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +16,9 @@ func TestDelayLowered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		var settings atomic.Pointer[crawl.Settings]
 		before, after := r.settings, r.settings
 		before.Delay = time.Hour
-		settings.Store(&before)
-		r.options.Settings = settings.Load
+		r.now.Store(&rules{settings: &before})
 		r.options.Scheduler = core.Config{MaxActive: 10, ItemsPerHost: 4, Quantum: 8}
 		const hosts = 60
 		for i := range hosts {
@@ -37,7 +34,7 @@ func TestDelayLowered(t *testing.T) {
 			t.Fatalf("%d pages of %d hosts were fetched before, and their robots.txt counts as a request", n,
 				hosts)
 		}
-		settings.Store(&after)
+		r.now.Store(&rules{settings: &after})
 		time.Sleep(2 * time.Minute) // ten hosts at a time, six requests of each
 		if n := r.disk.left() - r.disk.of("busy.test"); n > 0 {
 			t.Errorf("two minutes after the delay was lowered %d of %d URLs are queued", n, 5*hosts)
@@ -50,9 +47,7 @@ func TestDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		settings := r.settings
-		settings.Delay = time.Minute
-		r.options.Settings = func() *crawl.Settings { return &settings }
+		r.settings.Delay = time.Minute
 		r.disk.add(0, "h.test", 0, 3)
 		r.start(1)
 		defer r.end()

@@ -42,7 +42,7 @@ type loop struct {
 	lookups  []job
 	pending  int // disk jobs that a worker has
 
-	noPermit bool         // Permit refused
+	noPermit bool         // Node had no permit
 	refused  time.Time    // nothing is handed out before
 	rules    rules        // whose gaps were applied
 	changes  []siteChange // the last, in order
@@ -170,12 +170,8 @@ func (l *loop) drain(f func(time.Time)) {
 func (l *loop) turn(now time.Time) {
 	l.takeNotes(now)
 	l.followGaps(now)
-	if room := l.d.o.LookupRoom; room != nil {
-		l.core.LimitLookups(now, room())
-	}
-	if fetchers := l.d.o.Fetchers; fetchers != nil {
-		l.core.LimitFetchers(fetchers())
-	}
+	l.core.LimitLookups(now, l.d.o.Node.LookupRoom())
+	l.core.LimitFetchers(l.d.o.Node.Fetchers())
 	l.core.Advance(now)
 	if !l.stopping {
 		if !now.Before(l.tick) {
@@ -259,15 +255,14 @@ func (l *loop) hand(now time.Time, v crawl.Visit, w waiter) bool {
 	return false
 }
 
-// allowed calls the hooks. A refusal stops all handing out: without a permit until Wake, without
+// allowed asks the node. A refusal stops all handing out: without a permit until Wake, without
 // the right to fetch for refusedPause.
 func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
-	o := &l.d.o
-	if o.MayFetch != nil && !o.MayFetch(v.Partition) {
+	if !l.d.o.Node.MayFetch(v.Partition) {
 		l.refused = now.Add(refusedPause)
 		return false
 	}
-	if page && o.Permit != nil && !o.Permit() {
+	if page && !l.d.o.Node.TakePermit() {
 		l.noPermit = true
 		return false
 	}
@@ -390,8 +385,8 @@ func (l *loop) completed(now time.Time, id uint64) {
 	l.landed(f)
 	l.core.KeptOthers(id, time.Duration(f.kept.Load()))
 	l.core.Completed(now, id)
-	if f.page && l.d.o.PermitDone != nil {
-		l.d.o.PermitDone(f.used)
+	if f.page {
+		l.d.o.Node.PermitDone(f.used)
 		l.noPermit = l.noPermit && f.used
 	}
 	l.d.busy.Add(-1)

@@ -70,46 +70,56 @@ type Turns interface {
 	Silent(patience time.Duration) (n int, longest time.Duration)
 }
 
-// Options are the parts of a Dispatcher. Store, Resolver, Settings and Refuse are required; a nil
-// hook allows everything. No hook except Refuse may block, or call the dispatcher except Wake.
+// Rules are the crawl's, as of now. They are asked for every decision: their methods must be cheap,
+// and must not block or call the dispatcher. Any goroutine may call them.
+type Rules interface {
+	// Settings returns the crawl's current settings: the same pointer until they change.
+	Settings() *crawl.Settings
+	// Sites returns the rules for sites that go with them, nil if there are none: the same table until
+	// one of both changes.
+	Sites() *sites.Table
+	// Excluded reports whether the settings exclude an item that was queued earlier.
+	Excluded(it *crawl.Item) bool
+}
+
+// Node says what this node may do now. Except Refuse its methods must not block, or call the
+// dispatcher except Wake. MayFetch is called by any goroutine, Refuse by those that call Next, the
+// others by the loop.
+type Node interface {
+	// MayFetch reports whether hosts of p may be requested. It is asked before each visit, and by
+	// MayRequest again before each request.
+	MayFetch(p crawl.Partition) bool
+	// TakePermit takes the right to fetch one page. False: there is none now, and Wake is called when
+	// there is one.
+	TakePermit() bool
+	// PermitDone returns a permit when its visit is completed; used says that it became a page.
+	PermitDone(used bool)
+	// MayLastTry says that no other node has anything to fetch, so that frozen hosts get their last
+	// try.
+	MayLastTry() bool
+	// LookupRoom returns how many look-ups the name servers can take at a time, and Fetchers how many
+	// visits there can be. They are asked in every turn of the loop.
+	LookupRoom() int
+	Fetchers() int
+	// Refuse completes a visit of a host that has reached --max-pages-per-host, after Release. It must
+	// call Completed, as for any visit. Its error is Next's.
+	Refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+}
+
+// Options are the parts of a Dispatcher. Store, Resolver, Rules and Node are required.
 type Options struct {
 	Store    Store
 	Resolver Resolver
+	Rules    Rules
+	Node     Node
 	// Turns spaces requests to an address over all nodes; nil: this node is alone.
 	Turns Turns
 	// Parts are what pages that a browser shows ask for; nil: there are none.
 	Parts Errands
 	// Wishes are hosts of which somebody wants a visit; nil: there are none.
 	Wishes Wishes
-	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
-	// It is called in every turn of the loop.
-	LookupRoom func() int
-	// Fetchers returns how many visits there can be at a time; nil means Scheduler.Fetchers. It is
-	// called in every turn of the loop.
-	Fetchers func() int
-	// Settings returns the crawl's current rules, and Sites those for sites that go with them; nil:
-	// there are none. Sites returns the same table until one of both changes. They are called for
-	// every decision.
-	Settings func() *crawl.Settings
-	Sites    func() *sites.Table
-	// Refuse completes a visit of a host that has reached --max-pages-per-host. It runs on the
-	// goroutine that called Next, after Release, and may block. It must call Completed, as for any
-	// visit.
-	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
-	// Excluded reports whether the settings exclude an item that was queued earlier; nil: never.
-	Excluded func(it *crawl.Item) bool
-	// Permit takes the right to fetch one page. False: none now; call Wake when there is one.
-	Permit func() bool
-	// PermitDone returns a permit when its visit is completed; used says that it became a page.
-	PermitDone func(used bool)
-	// MayFetch is called before each visit, and by MayRequest again before each request, there from
-	// any goroutine.
-	MayFetch func(p crawl.Partition) bool
-	// MayLastTry says that no other node has anything to fetch, so that frozen hosts get their last
-	// try.
-	MayLastTry func() bool
-	// Scheduler holds the scheduler's configuration. The dispatcher sets its gaps and Retries from
-	// Settings and Sites, and its Excluded from Excluded above.
+	// Scheduler holds the scheduler's configuration. Its Dispatcher and Turns are the
+	// dispatcher's own.
 	Scheduler core.Config
 	// Readers and Lookups are the numbers of goroutines that read the disk and resolve names.
 	// Default 4 and 64.

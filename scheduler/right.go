@@ -98,7 +98,7 @@ func (d *Dispatcher) MayRequest(v crawl.Visit) bool {
 	d.mu.Lock()
 	f := d.flights[v.ID]
 	d.mu.Unlock()
-	return f != nil && (d.o.MayFetch == nil || d.o.MayFetch(v.Partition)) && f.ctx.Err() == nil &&
+	return f != nil && d.o.Node.MayFetch(v.Partition) && f.ctx.Err() == nil &&
 		(d.o.Turns == nil || d.o.Turns.MayWrite(v.Addr)) // last: it counts the request as made
 }
 

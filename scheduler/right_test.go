@@ -317,18 +317,10 @@ func TestDropInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		var drop atomic.Bool
-		var permits atomic.Int64
 		drop.Store(true)
-		r.options.Permit = func() bool {
-			permits.Add(-1)
+		r.taken = func() {
 			if drop.CompareAndSwap(true, false) {
 				r.d.Drop(1)
-			}
-			return true
-		}
-		r.options.PermitDone = func(used bool) {
-			if !used {
-				permits.Add(1)
 			}
 		}
 		r.disk.add(1, "a.test", 0, 3)
@@ -336,9 +328,10 @@ func TestDropInTime(t *testing.T) {
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(time.Minute)
-		if r.web.robotsFetched() != 1 || r.web.pages() != 0 || permits.Load() != 0 {
-			t.Errorf("%d robots.txt, %d pages, %d permits; want 1, 0 and 0", r.web.robotsFetched(),
-				r.web.pages(), permits.Load())
+		lost := manyPermits - r.permits.Load()
+		if r.web.robotsFetched() != 1 || r.web.pages() != 0 || lost != 0 {
+			t.Errorf("%d robots.txt, %d pages, %d permits are lost; want 1, 0 and 0",
+				r.web.robotsFetched(), r.web.pages(), lost)
 		}
 		r.d.Hold(1, 7, time.Time{})
 		r.d.Drop(1)
@@ -436,46 +429,42 @@ func TestLeaseBack(t *testing.T) {
 func TestMayRequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(r *rig, v crawl.Visit, lease *atomic.Bool)
+		change func(r *rig, v crawl.Visit)
 		want   bool
 	}{
-		"open":          {func(*rig, crawl.Visit, *atomic.Bool) {}, true},
-		"without lease": {func(_ *rig, _ crawl.Visit, lease *atomic.Bool) { lease.Store(false) }, false},
-		"lease ended": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack) },
-			false},
+		"open":          {func(*rig, crawl.Visit) {}, true},
+		"without lease": {func(r *rig, _ crawl.Visit) { r.lease.Store(false) }, false},
+		"lease ended":   {func(r *rig, _ crawl.Visit) { r.d.EndAll(errTakenBack) }, false},
 		"ended and back": {
-			func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack); r.d.Wake() },
+			func(r *rig, _ crawl.Visit) { r.d.EndAll(errTakenBack); r.d.Wake() },
 			false,
 		},
-		"dropped": {func(r *rig, v crawl.Visit, _ *atomic.Bool) { r.d.Drop(v.Partition) }, false},
-		"dropped and back": {func(r *rig, v crawl.Visit, _ *atomic.Bool) {
+		"dropped": {func(r *rig, v crawl.Visit) { r.d.Drop(v.Partition) }, false},
+		"dropped and back": {func(r *rig, v crawl.Visit) {
 			r.d.Drop(v.Partition)
 			r.d.Hold(v.Partition, 7, time.Time{})
 		}, false},
-		"another partition dropped": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.Drop(2) }, true},
-		"frozen, within the grace": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) {
+		"another partition dropped": {func(r *rig, _ crawl.Visit) { r.d.Drop(2) }, true},
+		"frozen, within the grace": {func(r *rig, _ crawl.Visit) {
 			go r.d.Freeze(context.Background(), 1)
 			time.Sleep(freezeGrace - time.Millisecond)
 		}, true},
-		"frozen": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) {
+		"frozen": {func(r *rig, _ crawl.Visit) {
 			go r.d.Freeze(context.Background(), 1)
 			time.Sleep(freezeGrace + time.Millisecond)
 		}, false},
-		"stopped": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.stop(); synctest.Wait() }, false},
+		"stopped": {func(r *rig, _ crawl.Visit) { r.stop(); synctest.Wait() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
-				var lease atomic.Bool
-				lease.Store(true)
-				r.options.MayFetch = func(crawl.Partition) bool { return lease.Load() }
 				r.disk.add(1, "a.test", 0, 1)
 				r.start(0)
 				defer r.end()
 				r.d.Hold(1, 7, time.Time{})
 				v := r.take(1)[0]
-				c.change(r, v, &lease)
+				c.change(r, v)
 				if got := r.d.MayRequest(v); got != c.want {
 					t.Errorf("may request: %v, want %v", got, c.want)
 				}
@@ -518,11 +507,12 @@ func TestFreezeIdle(t *testing.T) {
 // BenchmarkFreezeIdle is the cost of freezing a partition without hosts in memory; a join freezes
 // many of them.
 func BenchmarkFreezeIdle(b *testing.B) {
-	settings := &crawl.Settings{}
+	node := newFakeNode(&crawl.Settings{}, nil)
 	d := New(Options{
 		Store:    newFakeDisk(),
 		Resolver: fakeResolver{},
-		Settings: func() *crawl.Settings { return settings },
+		Rules:    node,
+		Node:     node,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup

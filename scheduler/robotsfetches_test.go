@@ -210,10 +210,7 @@ func TestRobotsFetchOfAWaiterWhoLeft(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 0)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
-		r.options.MayFetch = func(crawl.Partition) bool {
-			leave()
-			return true
-		}
+		r.asked = leave
 		r.start(0)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})

@@ -19,18 +19,13 @@ type rules struct {
 }
 
 // sites is the present table; nil: there are no rules for sites.
-func (d *Dispatcher) sites() *sites.Table {
-	if d.o.Sites == nil {
-		return nil
-	}
-	return d.o.Sites()
-}
+func (d *Dispatcher) sites() *sites.Table { return d.o.Rules.Sites() }
 
 // rules are the present ones. Settings and table are of one version of the crawl's rules.
 func (d *Dispatcher) rules() rules {
 	for {
 		t := d.sites()
-		r := rules{d.o.Settings(), t}
+		r := rules{d.o.Rules.Settings(), t}
 		if d.sites() == t {
 			return r
 		}

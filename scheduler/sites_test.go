@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/scheduler/core"
-	"crawlnode/settings/sites"
 	"crawlnode/settings/sites/sitestest"
 	"crawlnode/web/urlnorm"
 )
@@ -20,7 +18,6 @@ import (
 // siteRig is a rig whose rules for sites change, and which keeps the times of all requests.
 type siteRig struct {
 	*rig
-	now atomic.Pointer[rules]
 
 	mu       sync.Mutex // guards the rest
 	requests map[crawl.Host][]request
@@ -34,8 +31,6 @@ type request struct {
 func newSiteRig(t *testing.T) *siteRig {
 	r := &siteRig{rig: newRig(t), requests: map[crawl.Host][]request{}}
 	r.web.delay = 0 // each test judges the gaps
-	r.options.Settings = func() *crawl.Settings { return r.now.Load().settings }
-	r.options.Sites = func() *sites.Table { return r.now.Load().sites }
 	r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
 		r.note(v)
 		return crawl.Response{}, false
@@ -347,12 +342,6 @@ func TestSiteRetriesAndPages(t *testing.T) {
 			fails := v.Item.URL.Path() == "/fails" && v.Robots != nil
 			return crawl.Response{Kind: crawl.URLFailed, Requested: true, Took: time.Millisecond}, fails
 		}
-		var refused sync.Map // reasons by host
-		refuse := r.options.Refuse
-		r.options.Refuse = func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
-			refused.Store(v.Host, o.Reason)
-			return refuse(ctx, v, o)
-		}
 		r.start(4)
 		defer r.end()
 		r.d.Hold(0, 7, time.Time{})
@@ -368,8 +357,8 @@ func TestSiteRetriesAndPages(t *testing.T) {
 				t.Errorf("%s was requested %d times, want %d: %v", host, n, want, r.of(host))
 			}
 		}
-		few, _ := refused.Load(crawl.Host("few.test"))
-		many, _ := refused.Load(crawl.Host("many.test"))
+		few, _ := r.refused.Load(crawl.Host("few.test"))
+		many, _ := r.refused.Load(crawl.Host("many.test"))
 		if !strings.Contains(fmt.Sprint(few), "rule") ||
 			!strings.Contains(fmt.Sprint(many), "--max-pages-per-host") {
 			t.Errorf("refused for %v and %v", few, many)
@@ -385,10 +374,6 @@ func TestSiteExcluded(t *testing.T) {
 		r := newSiteRig(t)
 		r.settings.Delay = time.Hour
 		r.rule("")
-		r.options.Excluded = func(it *crawl.Item) bool {
-			site := r.now.Load().sites.Of(it.URL)
-			return site != nil && site.Scope != nil && site.Scope.Excludes(it.URL)
-		}
 		r.options.Scheduler.MaxActive = 100
 		const hosts = 300
 		for i := range hosts {

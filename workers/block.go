@@ -31,7 +31,7 @@ func (d *Desk) Block(ctx context.Context, host crawl.Host, wait time.Duration) e
 	if wait > 0 {
 		until = time.Now().Add(min(wait, maxBlock))
 	}
-	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Partition(host), Host: host}}}
+	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Node.Partition(host), Host: host}}}
 	copied := d.copied(of)
 	if err := d.o.Source.Block(ctx, of[0].Partition, host, until); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (d *Desk) SetDelay(ctx context.Context, host crawl.Host, delay time.Duratio
 	if closed {
 		return errClosed
 	}
-	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Partition(host), Host: host}}}
+	of := []crawl.Visit{{Lease: crawl.Lease{Partition: d.o.Node.Partition(host), Host: host}}}
 	copied := d.copied(of)
 	if err := d.o.Source.SetDelay(ctx, of[0].Partition, host, min(max(delay, 0), MaxHostDelay)); err !=
 		nil {
@@ -69,12 +69,12 @@ const MaxHostDelay = 24 * time.Hour
 // DelayHost has nobody in the cluster request a host more often than once in delay; 0 ends that. It
 // fails as BlockHost does.
 func (f *Front) DelayHost(ctx context.Context, host crawl.Host, delay time.Duration) error {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return err
 	}
-	switch to := f.cluster.Holder(ring.PartitionOf(host, f.cluster.Partitions())); to {
-	case f.cluster.Self:
-		return f.cluster.Desk().SetDelay(ctx, host, delay)
+	switch to := f.o.Cluster.Holder(ring.PartitionOf(host, f.o.Cluster.Partitions())); to {
+	case f.o.Self:
+		return f.o.Cluster.Desk().SetDelay(ctx, host, delay)
 	case "":
 		return fmt.Errorf("no node is known that holds %s now: %w", host, crawl.ErrMoving)
 	default:
@@ -89,12 +89,12 @@ func (f *Front) DelayHost(ctx context.Context, host crawl.Host, delay time.Durat
 // BlockHost has nobody in the cluster request a host for as long as wait; 0 ends an earlier block.
 // crawl.ErrUnknownHost: no URL of it was ever queued.
 func (f *Front) BlockHost(ctx context.Context, host crawl.Host, wait time.Duration) error {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return err
 	}
-	switch to := f.cluster.Holder(ring.PartitionOf(host, f.cluster.Partitions())); to {
-	case f.cluster.Self:
-		return f.cluster.Desk().Block(ctx, host, wait)
+	switch to := f.o.Cluster.Holder(ring.PartitionOf(host, f.o.Cluster.Partitions())); to {
+	case f.o.Self:
+		return f.o.Cluster.Desk().Block(ctx, host, wait)
 	case "":
 		return fmt.Errorf("no node is known that holds %s now: %w", host, crawl.ErrMoving)
 	default:

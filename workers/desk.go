@@ -76,27 +76,32 @@ type Pages interface {
 	) error
 }
 
-// Options are the parts of a Desk. All are required but Copied.
+// Node is what a Desk asks of its node. Any goroutine calls it. No method waits for a disk or for
+// another node, but the function that Copied returns does.
+type Node interface {
+	// Copied waits until what was stored in the partitions is on the disks of their in-sync sets, and
+	// says of each whether it is. It begins before the storing: it returns the function that waits.
+	Copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool
+	// Partition is a host's.
+	Partition(host crawl.Host) crawl.Partition
+	// Held are the partitions that the node holds, in their order.
+	Held() []crawl.Partition
+	// Forgotten hears that URLs of the cluster's own crawl were deleted, on whichever node.
+	Forgotten()
+}
+
+// Options are the parts of a Desk. Source, Node and Lease are required.
 type Options struct {
 	Source Source
-	// Copied waits until what was stored in the partitions is on the disks of their in-sync sets,
-	// and says of each whether it is. It begins before the storing: it returns the function that
-	// waits. Nil: there are no replicas.
-	Copied func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool
-	// Partition is a host's.
-	Partition func(crawl.Host) crawl.Partition
+	Node   Node
 	// Lease is how long a lease lasts.
 	Lease time.Duration
 	// Guests gives out URLs of other crawls; nil: there are none.
 	Guests *guests.Desk
 	// Notes has what clients have said; nil: nothing.
 	Notes Notes
-	// GuestStore has the URLs of other crawls, and Held are the partitions that this node holds;
-	// with Guests.
+	// GuestStore has the URLs of other crawls; with Guests.
 	GuestStore GuestStore
-	Held       func() []crawl.Partition
-	// Forgotten is called when URLs of the cluster's own crawl are deleted, on whichever node.
-	Forgotten func()
 }
 
 // Notes has what clients of the URLFrontier protocol have said: the frontier.

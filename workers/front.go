@@ -29,30 +29,40 @@ const (
 	MaxPatience = time.Minute
 )
 
-// Cluster is this node and the others, as a Front sees them. Desk is nil before the node has
-// joined, and Ready says then, and otherwise, why workers cannot be served.
-type Cluster struct {
-	Self       crawl.NodeID
-	Others     func() []crawl.NodeID
-	Partitions func() int
+// Cluster is this node and the others, as a Front sees them. Any goroutine calls it. Only Call,
+// OpenPorts and Add block.
+type Cluster interface {
+	// Ready says why workers cannot be served; nil: they can be. Before the node has joined it is not
+	// nil, and Desk must not be called.
+	Ready() error
+	// Desk is this node's.
+	Desk() *Desk
+	// Others are the other members.
+	Others() []crawl.NodeID
+	// Partitions is their number; 0 before the node has joined.
+	Partitions() int
 	// Holder is the node that holds p, as far as this node knows; "": none is known.
-	Holder func(p crawl.Partition) crawl.NodeID
-	// Call sends a question to a node's Serve.
-	Call  func(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
-	Ready func() error
-	Desk  func() *Desk
-	// Lease is how long leases last.
-	Lease time.Duration
+	Holder(p crawl.Partition) crawl.NodeID
+	// Call sends a question to the Serve of a node's Desk.
+	Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
 	// State is the crawl's, with its user agent and the product token of robots directives.
-	State func() (state, userAgent, robotsAgent string)
-	// Normalize is what the settings make of a canonical URL; nil: the same.
-	Normalize func(urlnorm.URL) urlnorm.URL
+	State() (state, userAgent, robotsAgent string)
+	// Normalize is what the settings make of a canonical URL.
+	Normalize(u urlnorm.URL) urlnorm.URL
+	// OpenPorts lets URLs of other crawls at these ports be requested. After an error some may be.
+	OpenPorts(ctx context.Context, ports []uint16) error
+	// Add stores URLs that programs have found.
+	Add(ctx context.Context, found []crawl.FoundURL) (crawl.FoundReport, error)
+}
+
+// FrontOptions are the parts of a Front. All are required but Start.
+type FrontOptions struct {
+	Self    crawl.NodeID
+	Cluster Cluster
 	// Start starts a crawl that waits for its first URLs; nil: there is nothing to start.
 	Start Start
-	// OpenPorts lets URLs of other crawls at these ports be requested; nil: all may be.
-	OpenPorts func(ctx context.Context, ports []uint16) error
-	// Add stores URLs that programs have found.
-	Add func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error)
+	// Lease is how long leases last.
+	Lease time.Duration
 }
 
 // Start lets URLs of clients start the crawl.
@@ -66,34 +76,34 @@ type Start interface {
 // Front answers workers for the whole cluster. It keeps nothing: every node answers for every
 // lease.
 type Front struct {
-	cluster Cluster
-	first   time.Duration // firstWait
+	o     FrontOptions
+	first time.Duration // firstWait
 }
 
 // NewFront makes a Front.
-func NewFront(c Cluster) *Front { return &Front{c, firstWait} }
+func NewFront(o FrontOptions) *Front { return &Front{o, firstWait} }
 
 // AddFound stores URLs that programs outside of the cluster have found.
 func (f *Front) AddFound(ctx context.Context, found crawl.FoundURLs) (crawl.FoundReport, error) {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return crawl.FoundReport{}, err
 	}
-	return f.cluster.Add(ctx, found.URLs)
+	return f.o.Cluster.Add(ctx, found.URLs)
 }
 
 // NextURLs leases URLs to a worker: of this node's hosts first, then of the others'. It waits until
 // there are any, for as long as the query says.
 func (f *Front) NextURLs(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return crawl.WorkerLease{}, err
 	}
 	l, err := f.next(ctx, q)
-	l.CrawlState, l.UserAgent, l.RobotsAgent = f.cluster.State()
+	l.CrawlState, l.UserAgent, l.RobotsAgent = f.o.Cluster.State()
 	return l, err
 }
 
 func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease, error) {
-	life := f.cluster.Lease
+	life := f.o.Lease
 	if q.Life > 0 {
 		q.Life = min(q.Life, crawl.MaxLeaseLife)
 		life = q.Life
@@ -110,12 +120,12 @@ func (f *Front) next(ctx context.Context, q crawl.NextQuery) (crawl.WorkerLease,
 	}
 	until := time.Now().Add(min(max(q.Wait, 0), MaxPatience))
 	for wait := f.first; ; wait = min(2*wait, longestRound) {
-		others := f.cluster.Others()
+		others := f.o.Cluster.Others()
 		left := time.Until(until)
 		if len(others) > 0 {
 			left = min(left, wait)
 		}
-		g, here := f.cluster.Desk().answerNext(ctx, b.question(b.missing(), max(left, 0)))
+		g, here := f.o.Cluster.Desk().answerNext(ctx, b.question(b.missing(), max(left, 0)))
 		b.add(g)
 		if b.missing() > 0 && len(others) > 0 && ctx.Err() == nil {
 			f.askOthers(ctx, &b, others, min(wait, max(time.Until(until), 0)))
@@ -150,9 +160,9 @@ func (f *Front) nextOf(
 	}
 	wait := min(max(q.Wait, 0), longestRound)
 	start := time.Now()
-	switch to := f.cluster.Holder(ring.PartitionOf(q.Host, f.cluster.Partitions())); to {
-	case f.cluster.Self:
-		g, err := f.cluster.Desk().answerNext(ctx, b.question(1, wait))
+	switch to := f.o.Cluster.Holder(ring.PartitionOf(q.Host, f.o.Cluster.Partitions())); to {
+	case f.o.Self:
+		g, err := f.o.Cluster.Desk().answerNext(ctx, b.question(1, wait))
 		if b.add(g); err != nil {
 			return crawl.WorkerLease{}, err
 		}
@@ -287,7 +297,7 @@ func (f *Front) settle(
 	r crawl.WorkerResults,
 	late bool,
 ) (crawl.ResultsReport, error) {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return crawl.ResultsReport{}, err
 	}
 	if late {
@@ -307,7 +317,7 @@ func (f *Front) settle(
 		}
 		res.URL = u.String()
 		lighten(&res)
-		to := f.cluster.Holder(ring.PartitionOf(crawl.Host(u.Host()), f.cluster.Partitions()))
+		to := f.o.Cluster.Holder(ring.PartitionOf(crawl.Host(u.Host()), f.o.Cluster.Partitions()))
 		by[to] = append(by[to], res)
 	}
 	var mu sync.Mutex // guards sum and errs
@@ -348,8 +358,8 @@ func (f *Front) settleAt(
 	late bool,
 ) (crawl.ResultsReport, error) {
 	switch to {
-	case f.cluster.Self:
-		return f.cluster.Desk().settle(ctx, id, results, late)
+	case f.o.Self:
+		return f.o.Cluster.Desk().settle(ctx, id, results, late)
 	case "":
 		return crawl.ResultsReport{}, fmt.Errorf(
 			"no node is known that holds %s now: its partition is moving", results[0].URL)

@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/ring"
+	"crawlnode/web/urlnorm"
 )
 
 const partitions = 1 << 20
@@ -26,30 +27,39 @@ type nodes struct {
 
 // at is the front of one node.
 func (c *nodes) at(self crawl.NodeID) *Front {
-	f := NewFront(Cluster{
-		Self:       self,
-		Partitions: func() int { return partitions },
-		Others:     func() []crawl.NodeID { return c.others(self) },
-		Holder:     func(p crawl.Partition) crawl.NodeID { return c.hosts[p] },
-		Call:       c.Call,
-		Ready:      func() error { return c.unready },
-		Desk:       func() *Desk { return c.desks[self] },
-		State:      func() (string, string, string) { return crawl.CrawlRunning, "agent", "token" },
-		Add: func(context.Context, []crawl.FoundURL) (crawl.FoundReport, error) {
-			return crawl.FoundReport{Accepted: 1}, nil
-		},
-	})
+	f := NewFront(FrontOptions{Self: self, Cluster: seenBy{c, self}})
 	f.first = longestRound // a slow machine must not make a batch a part of it
 	return f
 }
 
-func (c *nodes) others(self crawl.NodeID) (ids []crawl.NodeID) {
-	for id := range c.desks {
-		if id != self {
+// seenBy is the cluster as the front of one node has it.
+type seenBy struct {
+	*nodes
+	self crawl.NodeID
+}
+
+func (s seenBy) Ready() error                              { return s.unready }
+func (s seenBy) Desk() *Desk                               { return s.desks[s.self] }
+func (s seenBy) Partitions() int                           { return partitions }
+func (s seenBy) Holder(p crawl.Partition) crawl.NodeID     { return s.hosts[p] }
+func (s seenBy) Normalize(u urlnorm.URL) urlnorm.URL       { return u }
+func (s seenBy) OpenPorts(context.Context, []uint16) error { return nil }
+
+func (s seenBy) Others() (ids []crawl.NodeID) {
+	for id := range s.desks {
+		if id != s.self {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+func (s seenBy) State() (state, userAgent, robotsAgent string) {
+	return crawl.CrawlRunning, "agent", "token"
+}
+
+func (s seenBy) Add(context.Context, []crawl.FoundURL) (crawl.FoundReport, error) {
+	return crawl.FoundReport{Accepted: 1}, nil
 }
 
 func (c *nodes) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
@@ -227,7 +237,7 @@ func FuzzServe(f *testing.F) {
 	f.Add([]byte(`{"results":{"lease_id":"l","results":[{"url":"x"}]}}`))
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		d := NewDesk(Options{Lease: time.Minute})
+		d := NewDesk(Options{Node: new(fakeNode), Lease: time.Minute})
 		raw, err := d.Serve(t.Context(), payload)
 		if err != nil {
 			return
@@ -269,13 +279,7 @@ func TestBlockHost(t *testing.T) {
 	if err := f.BlockHost(t.Context(), "nowhere.test", time.Hour); !errors.Is(err, crawl.ErrMoving) {
 		t.Errorf("nobody has it: %v", err)
 	}
-	worlds["a"].desk.o.Copied = func(
-		[]crawl.Partition,
-	) func(context.Context) func(crawl.Partition) bool {
-		return func(context.Context) func(crawl.Partition) bool {
-			return func(crawl.Partition) bool { return false }
-		}
-	}
+	worlds["a"].behind.Store(true)
 	if err := f.BlockHost(t.Context(), "a.test", time.Hour); !errors.Is(err, errBlockNotCopied) {
 		t.Errorf("a replica is late: %v", err)
 	}

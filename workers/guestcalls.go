@@ -153,7 +153,7 @@ func (d *Desk) putNotes(ctx context.Context, lines []crawl.NoteLine) error {
 		}
 		l := &lines[i]
 		n := frontier.NotePut{
-			Partition: d.o.Partition(crawl.Host(u.Host())),
+			Partition: d.o.Node.Partition(crawl.Host(u.Host())),
 			URL:       u,
 			Metadata:  l.Metadata,
 			Known:     l.Known,
@@ -184,7 +184,7 @@ func (d *Desk) lookNotes(urls []string) (notes []crawl.Note, err error) {
 		if err != nil {
 			continue
 		}
-		n, ok, err := d.o.Notes.NoteOf(d.o.Partition(crawl.Host(u.Host())), u)
+		n, ok, err := d.o.Notes.NoteOf(d.o.Node.Partition(crawl.Host(u.Host())), u)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (d *Desk) getGuest(q *oneGuest, a *guestAnswer) error {
 	if err != nil {
 		return err
 	}
-	g, ok, err := d.o.GuestStore.Guest(d.o.Partition(crawl.Host(u.Host())), q.Crawl, u)
+	g, ok, err := d.o.GuestStore.Guest(d.o.Node.Partition(crawl.Host(u.Host())), q.Crawl, u)
 	if ok {
 		a.Guest = &g
 	}
@@ -212,7 +212,7 @@ func (d *Desk) sumGuests(q *guestChoice, a *guestAnswer) error {
 	a.Sums = map[string]crawl.GuestSums{}
 	if q.Host != "" {
 		a.Held = 1
-		queue, ok, err := d.o.GuestStore.GuestQueue(d.o.Partition(q.Host), q.Crawl, q.Host)
+		queue, ok, err := d.o.GuestStore.GuestQueue(d.o.Node.Partition(q.Host), q.Crawl, q.Host)
 		if err != nil || !ok {
 			return err
 		}
@@ -222,7 +222,7 @@ func (d *Desk) sumGuests(q *guestChoice, a *guestAnswer) error {
 		}
 		a.Sums[q.Crawl] = s
 	} else {
-		held := d.o.Held()
+		held := d.o.Node.Held()
 		a.Held = len(held)
 		for _, p := range held {
 			if err := d.o.GuestStore.GuestSums(p, a.Sums); err != nil {
@@ -245,9 +245,9 @@ func (d *Desk) readPages(
 	a *guestAnswer,
 	read func(p crawl.Partition, q *guestPage, left int, a *guestAnswer) (after []byte, err error),
 ) error {
-	held := d.o.Held()
+	held := d.o.Node.Held()
 	if q.Host != "" {
-		held = []crawl.Partition{d.o.Partition(q.Host)}
+		held = []crawl.Partition{d.o.Node.Partition(q.Host)}
 	}
 	a.Held = len(held)
 	most := min(max(q.Most, 1), listMost)
@@ -316,9 +316,9 @@ func (d *Desk) deleteGuests(ctx context.Context, q *guestChoice, a *guestAnswer)
 	if q.Crawl == "" {
 		return d.forget(ctx, q, a)
 	}
-	ps := d.o.Held()
+	ps := d.o.Node.Held()
 	if q.Host != "" {
-		ps = []crawl.Partition{d.o.Partition(q.Host)}
+		ps = []crawl.Partition{d.o.Node.Partition(q.Host)}
 	}
 	a.Held = len(ps)
 	for _, p := range ps {
@@ -344,9 +344,9 @@ func (d *Desk) setRule(ctx context.Context, q *guestRule, a *guestAnswer) error 
 		}
 		r.Block = &until
 	}
-	ps := d.o.Held()
+	ps := d.o.Node.Held()
 	if q.Host != "" {
-		ps = []crawl.Partition{d.o.Partition(q.Host)}
+		ps = []crawl.Partition{d.o.Node.Partition(q.Host)}
 	}
 	a.Held = len(ps)
 	of := make([]crawl.Visit, len(ps))
@@ -369,10 +369,10 @@ func (d *Desk) setRule(ctx context.Context, q *guestRule, a *guestAnswer) error 
 // forget deletes URLs of the cluster's own crawl. Every node is asked: each forgets as well what it
 // knows to be stored at others.
 func (d *Desk) forget(ctx context.Context, q *guestChoice, a *guestAnswer) error {
-	held := d.o.Held()
+	held := d.o.Node.Held()
 	a.Held = len(held)
 	for _, p := range held {
-		if q.Host != "" && p != d.o.Partition(q.Host) {
+		if q.Host != "" && p != d.o.Node.Partition(q.Host) {
 			continue
 		}
 		n, err := d.o.Notes.Forget(
@@ -390,8 +390,6 @@ func (d *Desk) forget(ctx context.Context, q *guestChoice, a *guestAnswer) error
 			return err
 		}
 	}
-	if d.o.Forgotten != nil {
-		d.o.Forgotten()
-	}
+	d.o.Node.Forgotten()
 	return nil
 }

@@ -36,8 +36,8 @@ func (f *Front) askGuests(
 	q *guestQuestion,
 ) (*guestAnswer, error) {
 	switch to {
-	case f.cluster.Self:
-		return f.cluster.Desk().answerGuests(ctx, q)
+	case f.o.Self:
+		return f.o.Cluster.Desk().answerGuests(ctx, q)
 	case "":
 		return nil, crawl.ErrMoving
 	}
@@ -53,11 +53,11 @@ func (f *Front) askGuests(
 
 // holderOf is the node that holds a host; "": none that is known, as before this node has joined.
 func (f *Front) holderOf(host crawl.Host) crawl.NodeID {
-	partitions := f.cluster.Partitions()
+	partitions := f.o.Cluster.Partitions()
 	if partitions == 0 {
 		return ""
 	}
-	return f.cluster.Holder(ring.PartitionOf(host, partitions))
+	return f.o.Cluster.Holder(ring.PartitionOf(host, partitions))
 }
 
 // askAll asks all nodes, or for a host the one that holds it. It fails unless all partitions are in
@@ -68,7 +68,7 @@ func (f *Front) askAll(
 	patience time.Duration,
 	q *guestQuestion,
 ) ([]*guestAnswer, error) {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -87,7 +87,7 @@ func (f *Front) askAll(
 		held += a.Value.Held
 		all = append(all, a.Value)
 	}
-	if held < f.cluster.Partitions() {
+	if held < f.o.Cluster.Partitions() {
 		return nil, errPartly
 	}
 	return all, nil
@@ -95,7 +95,7 @@ func (f *Front) askAll(
 
 // nodes are this node and the others, in their order.
 func (f *Front) nodes() []crawl.NodeID {
-	nodes := append([]crawl.NodeID{f.cluster.Self}, f.cluster.Others()...)
+	nodes := append([]crawl.NodeID{f.o.Self}, f.o.Cluster.Others()...)
 	slices.Sort(nodes)
 	return nodes
 }
@@ -127,8 +127,8 @@ func (f *Front) PutGuests(
 		ports[u.Port()] = true
 	}
 	err := f.mayStore(ctx) // there are no partitions before
-	if err == nil && f.cluster.OpenPorts != nil {
-		err = f.cluster.OpenPorts(ctx, slices.Sorted(maps.Keys(ports)))
+	if err == nil {
+		err = f.o.Cluster.OpenPorts(ctx, slices.Sorted(maps.Keys(ports)))
 	}
 	if err != nil {
 		later(all, err)
@@ -185,21 +185,21 @@ func (f *Front) PutGuests(
 
 // mayStore says why nothing can be stored now, and starts a crawl that waits for its first URLs.
 func (f *Front) mayStore(ctx context.Context) error {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return err
 	}
-	if f.cluster.Start == nil {
+	if f.o.Start == nil {
 		return nil
 	}
-	if err := f.cluster.Start.May(); err != nil {
+	if err := f.o.Start.May(); err != nil {
 		return err
 	}
-	return f.cluster.Start.Run(ctx)
+	return f.o.Start.Run(ctx)
 }
 
 // PutNotes stores what clients say of URLs of the cluster's own crawl.
 func (f *Front) PutNotes(ctx context.Context, lines []crawl.NoteLine) error {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return err
 	}
 	by := map[crawl.NodeID][][]crawl.NoteLine{}
@@ -209,8 +209,8 @@ func (f *Front) PutNotes(ctx context.Context, lines []crawl.NoteLine) error {
 		if err != nil {
 			continue
 		}
-		if !lines[i].Known && f.cluster.Normalize != nil { // as the URL itself will be
-			u = f.cluster.Normalize(u)
+		if !lines[i].Known { // as the URL itself will be
+			u = f.o.Cluster.Normalize(u)
 		}
 		lines[i].URL = u.String()
 		to := f.holderOf(crawl.Host(u.Host()))
@@ -245,7 +245,7 @@ func (f *Front) PutNotes(ctx context.Context, lines []crawl.NoteLine) error {
 // Notes reads what clients have said of URLs of the cluster's own crawl, by URL; without an entry
 // they have said nothing.
 func (f *Front) Notes(ctx context.Context, urls []string) (map[string]crawl.Note, error) {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return nil, err
 	}
 	by := map[crawl.NodeID][]string{}
@@ -378,7 +378,7 @@ func (f *Front) eachPage(
 	next func(*guestAnswer) *guestQuestion,
 	fn func(*guestAnswer) (bool, error),
 ) error {
-	if err := f.cluster.Ready(); err != nil {
+	if err := f.o.Cluster.Ready(); err != nil {
 		return err
 	}
 	nodes := f.nodes()
@@ -405,7 +405,7 @@ func (f *Front) eachPage(
 			q = next(a)
 		}
 	}
-	if host == "" && held < f.cluster.Partitions() {
+	if host == "" && held < f.o.Cluster.Partitions() {
 		return errPartly
 	}
 	return nil

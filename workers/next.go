@@ -178,11 +178,6 @@ func (d *Desk) hold(
 // copied notes the partitions of visits before something is stored in them. The function that it
 // returns waits until that is on the disks of their in-sync sets, and says of which it is.
 func (d *Desk) copied(visits []crawl.Visit) func(context.Context) func(crawl.Partition) bool {
-	if d.o.Copied == nil {
-		return func(context.Context) func(crawl.Partition) bool {
-			return func(crawl.Partition) bool { return true }
-		}
-	}
 	ps, known := make([]crawl.Partition, 0, len(visits)), make(map[crawl.Partition]bool, len(visits))
 	for i := range visits {
 		if p := visits[i].Partition; !known[p] {
@@ -190,7 +185,7 @@ func (d *Desk) copied(visits []crawl.Visit) func(context.Context) func(crawl.Par
 			ps = append(ps, p)
 		}
 	}
-	return d.o.Copied(ps)
+	return d.o.Node.Copied(ps)
 }
 
 // leasedURL is a visit as a worker sees it.

@@ -35,7 +35,7 @@ func (d *Desk) repeats(w *writing, tag crawl.LeaseTag, url string) {
 	}
 	if u, err := urlnorm.Parse(url); err == nil {
 		w.again = append(w.again,
-			crawl.Visit{Lease: crawl.Lease{Partition: d.o.Partition(crawl.Host(u.Host()))}})
+			crawl.Visit{Lease: crawl.Lease{Partition: d.o.Node.Partition(crawl.Host(u.Host()))}})
 	}
 }
 

@@ -149,7 +149,7 @@ func (d *Desk) adopt(
 		default:
 			claimed[tag] = true
 			claims = append(claims,
-				crawl.LeaseClaim{Partition: d.o.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
+				crawl.LeaseClaim{Partition: d.o.Node.Partition(crawl.Host(u.Host())), URL: u, Lease: tag})
 			of = append(of, r)
 		}
 	}

@@ -74,7 +74,7 @@ func encode(v any) []byte {
 
 // call asks another node.
 func (f *Front) call(ctx context.Context, to crawl.NodeID, payload []byte) (a answer, err error) {
-	raw, err := f.cluster.Call(ctx, to, payload)
+	raw, err := f.o.Cluster.Call(ctx, to, payload)
 	if err != nil {
 		return a, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,8 +18,30 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
+// fakeNode is the node of a desk, with replicas that may be late.
+type fakeNode struct {
+	behind  atomic.Bool   // they have nothing of what is stored
+	without atomic.Uint32 // a partition of which they have nothing; 0: none
+}
+
+func (n *fakeNode) Copied(
+	ps []crawl.Partition,
+) func(context.Context) func(crawl.Partition) bool {
+	return func(context.Context) func(crawl.Partition) bool {
+		return func(p crawl.Partition) bool {
+			lost := crawl.Partition(n.without.Load())
+			return slices.Contains(ps, p) && !n.behind.Load() && (lost == 0 || p != lost)
+		}
+	}
+}
+
+func (*fakeNode) Partition(crawl.Host) crawl.Partition { return 7 }
+func (*fakeNode) Held() []crawl.Partition              { return []crawl.Partition{7} }
+func (*fakeNode) Forgotten()                           {}
+
 // world is the dispatcher and the pipeline's second half: visits, and what became of them.
 type world struct {
+	fakeNode
 	t    *testing.T
 	desk *Desk
 
@@ -55,11 +78,7 @@ func newWorld(t *testing.T, lease time.Duration) *world {
 		adoptable: map[string]crawl.LeaseTag{},
 		blocked:   map[crawl.Host]time.Time{},
 	}
-	w.desk = NewDesk(Options{
-		Source:    w,
-		Lease:     lease,
-		Partition: func(crawl.Host) crawl.Partition { return 7 },
-	})
+	w.desk = NewDesk(Options{Source: w, Node: w, Lease: lease})
 	w.desk.Use(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -492,18 +511,14 @@ func TestResultsNotCopied(t *testing.T) {
 	w := newWorld(t, time.Minute)
 	w.add("http://a.test/")
 	w.next("w", 1, 20*time.Second)
-	w.desk.o.Copied = func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool {
-		return func(context.Context) func(crawl.Partition) bool {
-			return func(crawl.Partition) bool { return false }
-		}
-	}
+	w.behind.Store(true)
 	sent := []crawl.WorkerResult{result("http://a.test/", 200)}
 	for range 2 { // a repetition is not answered before its replicas have it either
 		if r, err := w.desk.Settle(t.Context(), "lease-of-w", sent); !errors.Is(err, errNotCopied) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	w.desk.o.Copied = nil
+	w.behind.Store(false)
 	if r, err := w.desk.Settle(t.Context(), "lease-of-w", sent); err != nil || r.Processed != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -526,11 +541,7 @@ func TestNotHeld(t *testing.T) {
 func TestNotCopied(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
-	w.desk.o.Copied = func(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
-		return func(context.Context) func(crawl.Partition) bool {
-			return func(p crawl.Partition) bool { return slices.Contains(ps, p) && p != 1 }
-		}
-	}
+	w.without.Store(1)
 	w.add("http://a.test/", "http://b.test/")
 	if g := w.next("w", 2, 20*time.Second); len(g.URLs) != 1 || g.URLs[0].Host != "b.test" {
 		t.Errorf("%+v", g)

@@ -66,10 +66,12 @@ type confirm struct {
 type Waiter struct {
 	seq  crawl.Seq
 	full bool
-	done chan error // capacity 1; receives one error when the wait is over, nil when all is acknowledged
+	// capacity 1; receives one error when the wait is over, nil when all is acknowledged
+	done chan error
 }
 
-// Done receives that error. It is for a caller that looks at more than one thing at a time, in place of Await.
+// Done receives that error. It is for a caller that looks at more than one thing at a time, in
+// place of Await.
 func (w *Waiter) Done() <-chan error { return w.done }
 
 // New returns a Tracker in which nothing can be acknowledged yet.
@@ -142,7 +144,8 @@ func (x *part) has(id crawl.NodeID, seq crawl.Seq) bool {
 	return a != nil && a.seq >= seq
 }
 
-// leave forgets a Waiter whose caller has stopped waiting. Nothing is sent to it any more, and what was sent is dropped.
+// leave forgets a Waiter whose caller has stopped waiting. Nothing is sent to it any more, and what
+// was sent is dropped.
 func (x *part) leave(w *Waiter) {
 	x.waiters = slices.DeleteFunc(x.waiters, func(o *Waiter) bool { return o == w })
 	select {

@@ -21,7 +21,13 @@ type Store interface {
 	ApplyCopies(ctx context.Context, ms []crawl.CopyMutation) []error
 	// AdoptCopy lets a copy go on under the tenure epoch. It fails when the copy is not
 	// exactly at (from, seq).
-	AdoptCopy(ctx context.Context, p crawl.Partition, from crawl.Epoch, seq crawl.Seq, epoch crawl.Epoch) error
+	AdoptCopy(
+		ctx context.Context,
+		p crawl.Partition,
+		from crawl.Epoch,
+		seq crawl.Seq,
+		epoch crawl.Epoch,
+	) error
 	// StoreCopy makes a released partition a mere copy, durably.
 	StoreCopy(ctx context.Context, p crawl.Partition, suspect bool) error
 	// Delete forgets a copy.
@@ -104,14 +110,26 @@ func (c *Copies) Where(from Sender, body json.RawMessage) (wire.WhereReply, erro
 		}
 		c.marks.Note(w.P, from, w.Attempt)
 		k := c.opts.Store.Kept(w.P)
-		r.Copies = append(r.Copies, machine.Answer{P: w.P, Holds: k.State == machine.Holding, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq})
+		r.Copies = append(r.Copies, machine.Answer{
+			P:       w.P,
+			Holds:   k.State == machine.Holding,
+			Copy:    k.Copy,
+			Suspect: k.Suspect,
+			Unsure:  k.Unsure,
+			Epoch:   k.Epoch,
+			Seq:     k.Seq,
+		})
 	}
 	return r, nil
 }
 
 // Adopt answers wire.CallAdopt: copies that are exactly what a new holder began with go on
 // under its tenure. The gate is passed.
-func (c *Copies) Adopt(ctx context.Context, from Sender, body json.RawMessage) (wire.AdoptReply, error) {
+func (c *Copies) Adopt(
+	ctx context.Context,
+	from Sender,
+	body json.RawMessage,
+) (wire.AdoptReply, error) {
 	var r wire.AdoptReply
 	var q wire.Adopt
 	if err := wire.Decode(body, &q); err != nil {

@@ -36,7 +36,11 @@ func (c *Copies) Drop(ctx context.Context, from Sender, body json.RawMessage) er
 }
 
 // deleteIf deletes the copy of a partition if may reports true for it.
-func (c *Copies) deleteIf(ctx context.Context, p crawl.Partition, may func(machine.Kept) bool) (err error) {
+func (c *Copies) deleteIf(
+	ctx context.Context,
+	p crawl.Partition,
+	may func(machine.Kept) bool,
+) (err error) {
 	c.marks.Alone(p, func() {
 		if k := c.opts.Store.Kept(p); k.Copy && may(k) {
 			err = c.opts.Store.Delete(ctx, p)
@@ -53,7 +57,8 @@ func (c *Copies) Sweep(ctx context.Context, a machine.Sweep) {
 	for owner, ps := range a.Parts {
 		for piece := range slices.Chunk(ps, machine.MaxAsked) {
 			if err := c.sweepAt(ctx, a.View, owner, piece); err != nil {
-				c.opts.Logger.Debug("an owner did not answer which copies it needs", "peer", owner, "error", err)
+				c.opts.Logger.Debug("an owner did not answer which copies it needs", "peer", owner, "error",
+					err)
 				break
 			}
 		}
@@ -61,7 +66,12 @@ func (c *Copies) Sweep(ctx context.Context, a machine.Sweep) {
 }
 
 // sweepAt asks one owner.
-func (c *Copies) sweepAt(ctx context.Context, view crawl.Epoch, owner crawl.NodeID, ps []crawl.Partition) error {
+func (c *Copies) sweepAt(
+	ctx context.Context,
+	view crawl.Epoch,
+	owner crawl.NodeID,
+	ps []crawl.Partition,
+) error {
 	seen := map[crawl.Partition]Mark{}
 	q := wire.Useless{View: view}
 	for _, p := range ps {
@@ -82,7 +92,12 @@ func (c *Copies) sweepAt(ctx context.Context, view crawl.Epoch, owner crawl.Node
 	return nil
 }
 
-func (c *Copies) dropUseless(ctx context.Context, q *wire.Useless, r *wire.UselessReply, seen map[crawl.Partition]Mark) {
+func (c *Copies) dropUseless(
+	ctx context.Context,
+	q *wire.Useless,
+	r *wire.UselessReply,
+	seen map[crawl.Partition]Mark,
+) {
 	epochs := make(map[crawl.Partition]crawl.Epoch, len(q.Parts))
 	for _, x := range q.Parts {
 		epochs[x.P] = x.Epoch

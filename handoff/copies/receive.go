@@ -106,7 +106,12 @@ func (r *receiver) change(ctx context.Context, kind byte, fr *wire.Reader) ([]by
 }
 
 // begin makes room for a copy, unless the one that is here must stay.
-func (r *receiver) begin(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, asked bool) error {
+func (r *receiver) begin(
+	ctx context.Context,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	asked bool,
+) error {
 	r.abandon(ctx)
 	if err := r.mayReplace(p, epoch, asked); err != nil {
 		return err
@@ -127,7 +132,8 @@ func (r *receiver) mayReplace(p crawl.Partition, epoch crawl.Epoch, asked bool) 
 		return r.c.wanted.Check(r.from, p, epoch, k)
 	}
 	if k.State == machine.Holding || (k.Copy || k.State == machine.Released) && k.Epoch > epoch {
-		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p, k.State, k.Epoch, epoch)
+		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p,
+			k.State, k.Epoch, epoch)
 	}
 	return nil
 }
@@ -163,7 +169,8 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 	})
 	if err != nil {
 		imp.Abort(context.WithoutCancel(ctx))
-		r.c.opts.Logger.Debug("a copy that has arrived was not stored", "partition", r.p, "peer", r.from, "error", err)
+		r.c.opts.Logger.Debug("a copy that has arrived was not stored", "partition", r.p, "peer",
+			r.from, "error", err)
 		return wire.Done(r.p, false), nil
 	}
 	r.c.opts.Changed()
@@ -173,7 +180,8 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 // apply stores a group and names the partitions that it could not be stored for.
 func (r *receiver) apply(ctx context.Context, id uint64, ms []crawl.CopyMutation) ([]byte, error) {
 	for i := range ms {
-		if err := errors.Join(r.c.check(ms[i].Partition), r.c.opts.Gate.InTenure(r.from, ms[i].Epoch)); err != nil {
+		if err := errors.Join(r.c.check(ms[i].Partition),
+			r.c.opts.Gate.InTenure(r.from, ms[i].Epoch)); err != nil {
 			return nil, err
 		}
 	}

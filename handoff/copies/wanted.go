@@ -46,15 +46,22 @@ func (w *Wanted) Clear() {
 
 // Check refuses a copy that was not asked for. It also refuses one that was, when here,
 // what is on the disk now, is not what it was compared with.
-func (w *Wanted) Check(from crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, here machine.Kept) error {
+func (w *Wanted) Check(
+	from crawl.NodeID,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	here machine.Kept,
+) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a, ok := w.parts[p]
 	if !ok || a.From != from || a.Epoch != epoch {
-		return fmt.Errorf("handoff: the copy of partition %d, of epoch %d, was not asked for in this view", p, epoch)
+		return fmt.Errorf(
+			"handoff: the copy of partition %d, of epoch %d, was not asked for in this view", p, epoch)
 	}
 	if a.Here != here {
-		return fmt.Errorf("handoff: partition %d has changed since a copy of it was asked for: it is %+v", p, here)
+		return fmt.Errorf(
+			"handoff: partition %d has changed since a copy of it was asked for: it is %+v", p, here)
 	}
 	return nil
 }

@@ -7,8 +7,8 @@
 // replication).
 //
 // The hints of a partition are a series: the history of the copy on this node's disk, without a
-// gap, since the first replica fell behind. The sinks of the store feed it while this node holds the
-// partition, and the streams of the holder while another one does. machine.Series has the rule
+// gap, since the first replica fell behind. The sinks of the store feed it while this node holds
+// the partition, and the streams of the holder while another one does. machine.Series has the rule
 // which copies it continues, and decision 0356 why.
 //
 // Hints are an optimisation. They may be lost at any moment, with a process that is killed before

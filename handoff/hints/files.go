@@ -69,7 +69,13 @@ func appendRecord(b []byte, kind byte, previous uint32, body func([]byte) []byte
 	return b
 }
 
-func appendMutation(b []byte, previous uint32, id uint64, p crawl.Partition, m *crawl.Mutation) []byte {
+func appendMutation(
+	b []byte,
+	previous uint32,
+	id uint64,
+	p crawl.Partition,
+	m *crawl.Mutation,
+) []byte {
 	return appendRecord(b, kindMutation, previous, func(b []byte) []byte {
 		return wire.AppendMutation(binary.AppendUvarint(b, id), p, m)
 	})
@@ -187,7 +193,12 @@ func (f *file) back(p crawl.Partition, at place, first crawl.Seq) ([]uint32, err
 }
 
 // read reads one record, which must be the mutation that is asked for.
-func (f *file) read(p crawl.Partition, id uint64, seq crawl.Seq, at uint32) (crawl.Mutation, error) {
+func (f *file) read(
+	p crawl.Partition,
+	id uint64,
+	seq crawl.Seq,
+	at uint32,
+) (crawl.Mutation, error) {
 	r, _, err := f.recordAt(int64(at))
 	if err != nil {
 		return crawl.Mutation{}, err
@@ -205,7 +216,8 @@ func (f *file) appendFoot(b []byte) []byte {
 	b = appendRecord(b, kindFoot, 0, func(b []byte) []byte {
 		for _, p := range slices.Sorted(maps.Keys(f.places)) {
 			at := f.places[p]
-			for _, v := range [...]uint64{uint64(p), at.ID, uint64(at.First), uint64(at.Last), uint64(at.At)} {
+			for _, v := range [...]uint64{uint64(p), at.ID, uint64(at.First), uint64(at.Last),
+				uint64(at.At)} {
 				b = binary.AppendUvarint(b, v)
 			}
 		}

@@ -34,7 +34,8 @@ func (l *Log) Load(found func(crawl.Partition) machine.Found) []Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(found, time.Now()); err != nil {
-		l.opts.Logger.Warn("hints of the last run cannot be used: replicas that fell behind are copied as a whole",
+		l.opts.Logger.Warn(
+			"hints of the last run cannot be used: replicas that fell behind are copied as a whole",
 			"dir", l.opts.Dir, "err", err)
 		l.dropAll()
 		deleteAll(l.files.unused)
@@ -42,7 +43,9 @@ func (l *Log) Load(found func(crawl.Partition) machine.Found) []Resumed {
 		if err := l.files.clear(); err != nil {
 			// They would be taken up by the next start, when the store has other mutations under their
 			// numbers: what is kept from now on could not say that they are over.
-			l.opts.Logger.Warn("hints of the last run cannot be deleted: none are kept; delete the folder", "dir", l.opts.Dir, "err", err)
+			l.opts.Logger.Warn(
+				"hints of the last run cannot be deleted: none are kept; delete the folder", "dir",
+				l.opts.Dir, "err", err)
 			l.files.closed = true
 		}
 		return nil

@@ -135,7 +135,8 @@ func (l *Log) Begin(b Behind, ms []crawl.Mutation) (feed bool) {
 }
 
 func (l *Log) beginLocked(p crawl.Partition, s machine.Series) *series {
-	x := &series{Series: s, p: p, id: uint64(time.Now().UnixNano()), since: map[crawl.NodeID]time.Time{}}
+	x := &series{Series: s, p: p, id: uint64(time.Now().UnixNano()),
+		since: map[crawl.NodeID]time.Time{}}
 	l.parts[p] = x
 	return x
 }
@@ -234,7 +235,12 @@ func (l *Log) addLocked(x *series, m crawl.Mutation) bool {
 }
 
 // Continues decides how a node's copy goes on under this node's tenure.
-func (l *Log) Continues(id crawl.NodeID, p crawl.Partition, tenure crawl.Epoch, c machine.Found) machine.Continuation {
+func (l *Log) Continues(
+	id crawl.NodeID,
+	p crawl.Partition,
+	tenure crawl.Epoch,
+	c machine.Found,
+) machine.Continuation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.parts[p]; x != nil {
@@ -296,7 +302,10 @@ func (l *Log) InSync(p crawl.Partition, set machine.Set) {
 	}
 	before := len(x.Behind)
 	x.Series.InSync(set)
-	maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool { _, ok := x.Behind[id]; return !ok })
+	maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool {
+		_, ok := x.Behind[id]
+		return !ok
+	})
 	if len(x.Behind) < before {
 		l.changedLocked(x)
 	}
@@ -347,7 +356,12 @@ type Cursor struct {
 }
 
 // Read returns mutations after seq, in order, up to last, and about so many bytes of them.
-func (l *Log) Read(c *Cursor, p crawl.Partition, seq, last crawl.Seq, bytes int) ([]crawl.Mutation, error) {
+func (l *Log) Read(
+	c *Cursor,
+	p crawl.Partition,
+	seq, last crawl.Seq,
+	bytes int,
+) ([]crawl.Mutation, error) {
 	l.mu.Lock()
 	x := l.parts[p]
 	if x == nil || seq < x.Base || last > x.Last {
@@ -377,7 +391,12 @@ func (l *Log) Read(c *Cursor, p crawl.Partition, seq, last crawl.Seq, bytes int)
 }
 
 // read reads from one file.
-func (c *Cursor) read(p crawl.Partition, s span, seq, last crawl.Seq, bytes int) (ms []crawl.Mutation, err error) {
+func (c *Cursor) read(
+	p crawl.Partition,
+	s span,
+	seq, last crawl.Seq,
+	bytes int,
+) (ms []crawl.Mutation, err error) {
 	if c.f != s.f || seq+1 < c.first || last > c.last {
 		places, err := s.f.back(p, s.at, seq+1)
 		if err != nil {
@@ -607,7 +626,10 @@ func (l *Log) dropOldest() {
 		}
 		x.Trim(x.spans[0].last)
 		l.forget(x, 1)
-		maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool { _, ok := x.Behind[id]; return !ok })
+		maps.DeleteFunc(x.since, func(id crawl.NodeID, _ time.Time) bool {
+			_, ok := x.Behind[id]
+			return !ok
+		})
 		if len(x.Behind) == 0 {
 			l.dropLocked(p)
 		}
@@ -652,7 +674,8 @@ func (l *Log) end() {
 	l.files.closed = true
 	last := l.files.current()
 	l.mu.Unlock()
-	if last != nil { // with its index the next start need not read it as a whole, once it has files of its own
+	// with its index the next start need not read it as a whole, once it has files of its own
+	if last != nil {
 		_, _ = last.f.WriteAt(last.appendFoot(nil), last.size) // without it, it is read as a whole
 	}
 	l.mu.Lock()

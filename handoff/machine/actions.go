@@ -123,7 +123,7 @@ type Promote struct {
 	Set       Set            // the recorded one
 	Same      []crawl.NodeID // others that have exactly this copy
 	Empty     bool           // nothing is left anywhere: it begins anew
-	Lost      bool           // what was acknowledged may be missing: a person has forgotten its last copies
+	Lost      bool           // a person has forgotten the last copies of what was acknowledged
 	Reply     chan<- Reply
 }
 

@@ -79,7 +79,9 @@ func (m *Machine) newest(set Set) (ok, sure bool) {
 // allHere reports whether every member of a set has answered, or is forgotten.
 // When no more than that is known, the partition can still return.
 func (m *Machine) allHere(set Set) bool {
-	return !slices.ContainsFunc(set.Members, func(id crawl.NodeID) bool { return !m.member(id) && !slices.Contains(m.barred, id) })
+	return !slices.ContainsFunc(set.Members, func(id crawl.NodeID) bool {
+		return !m.member(id) && !slices.Contains(m.barred, id)
+	})
 }
 
 // anySince reports whether a member has been one ever since a view.

@@ -85,7 +85,8 @@ func (m *Machine) tendLinks(i crawl.Partition, p *part, targets []crawl.NodeID) 
 	// After a restart the members of the recorded set are looked at again, also
 	// those that the table does not name any more.
 	for _, id := range p.set.Members {
-		if id != m.self && p.links[id] == nil && m.member(id) && !m.backingOff(id) && p.proposed == nil && !m.complete(p, targets) {
+		if id != m.self && p.links[id] == nil && m.member(id) && !m.backingOff(id) &&
+			p.proposed == nil && !m.complete(p, targets) {
 			m.openLink(p, OpenLink{P: i, Node: id})
 		}
 	}
@@ -94,7 +95,8 @@ func (m *Machine) tendLinks(i crawl.Partition, p *part, targets []crawl.NodeID) 
 // inSets reports whether a node's copy counts, by the recorded set or the one
 // that is being recorded.
 func (p *part) inSets(id crawl.NodeID) bool {
-	return slices.Contains(p.set.Members, id) || p.proposed != nil && slices.Contains(p.proposed.Members, id)
+	return slices.Contains(p.set.Members, id) ||
+		p.proposed != nil && slices.Contains(p.proposed.Members, id)
 }
 
 // complete reports whether every target is in the recorded set and follows: then
@@ -163,7 +165,8 @@ func (m *Machine) proposeAgain(i crawl.Partition, p *part) {
 // those that left it and are not wanted.
 func (m *Machine) onRecorded(e Recorded) {
 	p := &m.parts[e.P]
-	if !p.held() || p.proposed == nil || p.proposed.Epoch != e.Epoch || p.proposed.Version != e.Version {
+	if !p.held() || p.proposed == nil || p.proposed.Epoch != e.Epoch ||
+		p.proposed.Version != e.Version {
 		return
 	}
 	before := p.set.Members
@@ -173,7 +176,8 @@ func (m *Machine) onRecorded(e Recorded) {
 	}
 	targets := m.targets(e.P)
 	for _, id := range before {
-		if id == m.self || slices.Contains(p.set.Members, id) || slices.Contains(targets, id) || !m.member(id) {
+		if id == m.self || slices.Contains(p.set.Members, id) || slices.Contains(targets, id) ||
+			!m.member(id) {
 			continue
 		}
 		m.closeLink(e.P, p, id)
@@ -231,7 +235,8 @@ func (m *Machine) copies(p *part) int {
 	n := 0
 	for _, id := range p.set.Members {
 		// A smaller set that is being recorded may be the one that counts after a death.
-		if (id == m.self || p.isUp(id)) && (p.proposed == nil || slices.Contains(p.proposed.Members, id)) {
+		if (id == m.self || p.isUp(id)) &&
+			(p.proposed == nil || slices.Contains(p.proposed.Members, id)) {
 			n++
 		}
 	}

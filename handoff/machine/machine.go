@@ -81,7 +81,8 @@ const maxBackoff = 16
 // New returns a machine that knows no view and holds nothing. factor is
 // the number of copies of a partition, the holder's included.
 func New(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
-	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), backoffs: map[crawl.NodeID]*backoff{}}
+	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions),
+		backoffs: map[crawl.NodeID]*backoff{}}
 }
 
 // Step takes one event and returns what must be done, in order.
@@ -184,7 +185,8 @@ func (m *Machine) install(e ViewInstalled) {
 		return
 	}
 	first := m.view == 0
-	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred, e.Listed, e.Now
+	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred,
+		e.Listed, e.Now
 	m.since = e.Sinces
 	m.past = remember(m.past, []PastView{{View: e.View, Members: e.Members}})
 	m.active = 0
@@ -222,8 +224,8 @@ func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 	m.tend(i, p)
 }
 
-// retry is the timer's turn. When m.waiting is false after it, another one would change nothing and order nothing
-// until a next event comes, but a sweep: doc.go has the states that wait.
+// retry is the timer's turn. When m.waiting is false after it, another one would change nothing and
+// order nothing until a next event comes, but a sweep: doc.go has the states that wait.
 func (m *Machine) retry(e Retry) {
 	m.now = e.Now
 	m.waiting = m.ask.wait > 0 || m.ask.rounds > 0
@@ -244,7 +246,8 @@ func (m *Machine) retry(e Retry) {
 	m.startSweep()
 }
 
-// partWaits reports whether a partition is not where or as it should be, so that a retry may do something for it.
+// partWaits reports whether a partition is not where or as it should be, so that a retry may do
+// something for it.
 func (m *Machine) partWaits(i crawl.Partition) bool {
 	p, owner := &m.parts[i], m.ownerOf(i)
 	if p.state != Holding {
@@ -303,7 +306,8 @@ func (m *Machine) fill() {
 	})
 	m.scan(func(i crawl.Partition, p *part) {
 		owner := m.ownerOf(i)
-		if p.state != Holding || owner == m.self || owner == "" || p.notUntil > m.view || m.backingOff(owner) {
+		if p.state != Holding || owner == m.self || owner == "" || p.notUntil > m.view ||
+			m.backingOff(owner) {
 			return
 		}
 		if p.proposed != nil || !slices.Contains(p.set.Members, owner) || !p.isUp(owner) {

@@ -175,7 +175,8 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 	if from != "" && from != m.self && !m.hasSame(i, best) {
 		own := m.ask.answers[m.self][i]
 		m.do(RequestCopy{P: i, From: from, Epoch: best.Epoch,
-			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Unsure: own.Unsure, Epoch: own.Epoch, MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
+			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Unsure: own.Unsure, Epoch: own.Epoch,
+				MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
 		return false
 	}
 	a := Promote{P: i, Epoch: m.view, Set: set, Lost: lost, Empty: from == ""}
@@ -206,7 +207,10 @@ func whyAway(unsure bool) string {
 // one of another, and the nodes of the set that are away and may return. Copies of machines that
 // have lost power since may lack what was acknowledged last: unsure: there are
 // only such, and that none of them is taken before all of the set have come.
-func (m *Machine) best(i crawl.Partition, set Set) (best Answer, from crawl.NodeID, away []crawl.NodeID, unsure bool) {
+func (m *Machine) best(
+	i crawl.Partition,
+	set Set,
+) (best Answer, from crawl.NodeID, away []crawl.NodeID, unsure bool) {
 	sure := false
 	for _, id := range set.Members {
 		a, ok := m.ask.answers[id][i]
@@ -294,7 +298,8 @@ func (m *Machine) onToken(e TokenArrived) {
 				same = append(same, id)
 			}
 		}
-		m.do(Promote{P: e.P, FromEpoch: e.Epoch, Seq: e.Seq, Epoch: m.view, Set: e.Set, Same: same, Reply: e.Reply})
+		m.do(Promote{P: e.P, FromEpoch: e.Epoch, Seq: e.Seq, Epoch: m.view, Set: e.Set, Same: same,
+			Reply: e.Reply})
 	}
 }
 
@@ -304,14 +309,19 @@ func (m *Machine) onPromoted(e Promoted) {
 	p := &m.parts[e.P]
 	if !e.OK {
 		if e.Reply != nil {
-			m.do(Respond{To: e.Reply, Reply: Reply{Kind: ReplyNoCopy, View: m.view, Reason: "the receiver does not have that copy"}})
+			m.do(Respond{To: e.Reply, Reply: Reply{
+				Kind:   ReplyNoCopy,
+				View:   m.view,
+				Reason: "the receiver does not have that copy",
+			}})
 		}
 		return
 	}
 	if p.state != Absent {
 		panic("BUG: a partition was promoted that is " + p.state.String())
 	}
-	*p = part{epoch: e.Epoch, maxEpoch: e.Epoch, attempt: p.attempt, set: e.Set, links: map[crawl.NodeID]*link{}}
+	*p = part{epoch: e.Epoch, maxEpoch: e.Epoch, attempt: p.attempt, set: e.Set,
+		links: map[crawl.NodeID]*link{}}
 	p.become(Holding)
 	if e.Lost {
 		m.lost++

@@ -41,7 +41,8 @@ func (m *Machine) Standing(p crawl.Partition) Standing {
 	x := &m.parts[p]
 	return Standing{
 		State: x.state, Attempt: x.attempt, Set: x.set, Sure: x.sure, Recording: x.proposed != nil,
-		Full: x.held() && m.isFull(x), Lone: m.isLone(), Single: x.held() && m.isSingle(x), Reason: x.offline, Away: x.away,
+		Full: x.held() && m.isFull(x), Lone: m.isLone(), Single: x.held() && m.isSingle(x),
+		Reason: x.offline, Away: x.away,
 	}
 }
 
@@ -72,15 +73,16 @@ func (m *Machine) Lost() int { return m.lost }
 // holder.
 func (m *Machine) UnansweredRounds() int { return m.ask.rounds }
 
-// Waits reports whether something waits for a next Retry. It is about the last event, and only a Retry makes it false:
-// what any other event has changed is for the next Retry to look at. While it is false, a Retry orders nothing but a
-// sweep, each SweepEvery.
+// Waits reports whether something waits for a next Retry. It is about the last event, and only a
+// Retry makes it false: what any other event has changed is for the next Retry to look at. While it
+// is false, a Retry orders nothing but a sweep, each SweepEvery.
 func (m *Machine) Waits() bool { return m.waiting }
 
 // Describe shows all that the machine knows of a partition in one line, for logs.
 func (m *Machine) Describe(p crawl.Partition) string {
 	x := &m.parts[p]
-	s := fmt.Sprintf("%v set %v proposed %v sure %v needCopy %v to %s notUntil %d offline %q links", x.state, x.set, x.proposed, x.sure, x.needCopy, x.to, x.notUntil, x.offline)
+	s := fmt.Sprintf("%v set %v proposed %v sure %v needCopy %v to %s notUntil %d offline %q links",
+		x.state, x.set, x.proposed, x.sure, x.needCopy, x.to, x.notUntil, x.offline)
 	for _, id := range x.linked() {
 		s += fmt.Sprintf(" %s %d (%d)", id, x.links[id].state, x.links[id].attempt)
 	}
@@ -109,7 +111,14 @@ func (m *Machine) onListAsked(e ListAsked) {
 		if !x.held() && m.ownerOf(p) != m.self {
 			continue
 		}
-		out = append(out, PartStatus{P: p, State: x.state, Epoch: x.epoch, InSync: slices.Clone(x.set.Members), Away: x.away, Reason: x.offline})
+		out = append(out, PartStatus{
+			P:      p,
+			State:  x.state,
+			Epoch:  x.epoch,
+			InSync: slices.Clone(x.set.Members),
+			Away:   x.away,
+			Reason: x.offline,
+		})
 	}
 	m.do(TellList{Parts: out, Reply: e.Reply})
 }
@@ -129,13 +138,15 @@ func (m *Machine) Check() error {
 		case p.running && p.state != Freezing && p.state != Released:
 			return fmt.Errorf("a move of partition %d runs, which is %v", i, p.state)
 		case p.state == Absent && (len(p.links) > 0 || p.proposed != nil):
-			return fmt.Errorf("partition %d is not here and has links %v, a proposal %v", i, p.linked(), p.proposed)
+			return fmt.Errorf("partition %d is not here and has links %v, a proposal %v", i, p.linked(),
+				p.proposed)
 		case p.proposed != nil && !p.proposed.Newer(p.set):
 			return fmt.Errorf("partition %d: %v is proposed over %v", i, *p.proposed, p.set)
 		}
 	}
 	if out != m.out || out > m.limits.Out {
-		return fmt.Errorf("the machine counts %d moves, its states say %d, the limit is %d", m.out, out, m.limits.Out)
+		return fmt.Errorf("the machine counts %d moves, its states say %d, the limit is %d", m.out, out,
+			m.limits.Out)
 	}
 	return nil
 }

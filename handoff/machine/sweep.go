@@ -51,8 +51,9 @@ func (m *Machine) onUselessAsked(e UselessAsked) {
 	var drop []crawl.Partition
 	for _, x := range e.Parts {
 		p := &m.parts[x.P]
-		if e.View == m.view && m.listed && m.table != nil && p.state == Holding && p.proposed == nil && m.isFull(p) &&
-			x.Epoch <= p.epoch && !p.inSets(e.From) && p.links[e.From] == nil && !m.mine(x.P, e.From) && !m.leaves(e.From) {
+		if e.View == m.view && m.listed && m.table != nil && p.state == Holding &&
+			p.proposed == nil && m.isFull(p) && x.Epoch <= p.epoch && !p.inSets(e.From) &&
+			p.links[e.From] == nil && !m.mine(x.P, e.From) && !m.leaves(e.From) {
 			drop = append(drop, x.P)
 		}
 	}

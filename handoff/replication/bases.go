@@ -36,7 +36,12 @@ func findBases(s Store, loaded []machine.Loaded) *bases {
 
 // ahead reports whether a node's copy of the tenure, at seq, has mutations that
 // were lost here; own is the last one here now.
-func (b *bases) ahead(p crawl.Partition, epoch crawl.Epoch, id crawl.NodeID, seq, own crawl.Seq) bool {
+func (b *bases) ahead(
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	id crawl.NodeID,
+	seq, own crawl.Seq,
+) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if x := b.parts[p]; x != nil && x.epoch == epoch && !x.met[id] {

@@ -68,7 +68,8 @@ func (r *replica) catchUpLoop(ctx context.Context) {
 		case err == nil:
 			r.rs.caughtUp.Add(1)
 		case ctx.Err() == nil && !errors.Is(err, errLinkOver):
-			r.rs.opts.Logger.Debug("a replica could not be caught up from hints and is copied as a whole", "partition", j.link.a.P, "peer", r.id, "error", err)
+			r.rs.opts.Logger.Debug("a replica could not be caught up from hints and is copied as a whole",
+				"partition", j.link.a.P, "peer", r.id, "error", err)
 			if l := r.replace(j.link); l != nil {
 				r.queueCopy(ctx, l)
 			}
@@ -169,7 +170,8 @@ func (rs *Replicas) ResumeHints(ctx context.Context) {
 		if k.Suspect || k.Unsure || k.State == machine.Released {
 			return machine.Found{} // no series goes on there
 		}
-		return machine.Found{Generation: s.Generation(p), Epoch: k.Epoch, Seq: k.Seq, Held: k.State == machine.Holding}
+		return machine.Found{Generation: s.Generation(p), Epoch: k.Epoch, Seq: k.Seq,
+			Held: k.State == machine.Holding}
 	})
 	for _, x := range resumed {
 		if x.Held && s.Attach(ctx, x.P, x.Epoch, x.Seq, rs.opts.Hints.Add) != nil {
@@ -181,10 +183,17 @@ func (rs *Replicas) ResumeHints(ctx context.Context) {
 // KeepHints goes on with the hints of a partition that was promoted here, and begins some when
 // that was in the place of nodes that are away.
 func (rs *Replicas) KeepHints(ctx context.Context, a *machine.Promote, away []crawl.NodeID) {
-	if !rs.opts.Hints.Promote(away, hints.Promoted{P: a.P, Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, From: a.FromEpoch, Seq: a.Seq}) {
+	if !rs.opts.Hints.Promote(away, hints.Promoted{
+		P:          a.P,
+		Generation: rs.opts.Store.Generation(a.P),
+		Epoch:      a.Epoch,
+		From:       a.FromEpoch,
+		Seq:        a.Seq,
+	}) {
 		return
 	}
-	if rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.Seq, rs.opts.Hints.Add) != nil { // something was stored meanwhile
+	if rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.Seq, rs.opts.Hints.Add) != nil {
+		// something was stored meanwhile
 		rs.opts.Hints.Drop(a.P)
 	}
 }
@@ -224,7 +233,8 @@ func (l *link) keepHints(ms []crawl.Mutation) {
 	default:
 		return
 	}
-	l.feeds = l.r.rs.opts.Hints.Begin(hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: sent}, slices.Clip(ms))
+	l.feeds = l.r.rs.opts.Hints.Begin(
+		hints.Behind{Node: l.r.id, P: l.a.P, At: at, Own: l.opened.Seq, Sent: sent}, slices.Clip(ms))
 }
 
 // unacknowledged are the mutations of one link that wait or are on their way. r.mu is held.

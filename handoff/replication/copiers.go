@@ -139,7 +139,8 @@ func (r *replica) copyLoop(ctx context.Context, class copyClass) {
 			continue
 		}
 		if ctx.Err() == nil {
-			r.rs.opts.Logger.Debug("a copy was not made and will be tried again", "partition", j.p, "peer", r.id, "error", err)
+			r.rs.opts.Logger.Debug("a copy was not made and will be tried again", "partition", j.p,
+				"peer", r.id, "error", err)
 		}
 		if j.link != nil {
 			r.failLinks([]*link{j.link})

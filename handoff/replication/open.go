@@ -45,7 +45,8 @@ func (r *replica) workLoop(ctx context.Context) {
 		}
 		if len(asks) > 0 {
 			if err := r.rs.opts.Call(ctx, r.id, wire.CallSend, wire.Send{Parts: asks}, nil); err != nil {
-				r.rs.opts.Logger.Debug("copies were not sent; they will be asked for again", "peer", r.id, "error", err)
+				r.rs.opts.Logger.Debug("copies were not sent; they will be asked for again", "peer", r.id,
+					"error", err)
 			}
 		}
 	}
@@ -56,7 +57,13 @@ func (r *replica) workLoop(ctx context.Context) {
 func (r *replica) adopt(ctx context.Context, ls []*link, then func(*link)) {
 	call := wire.Adopt{}
 	for _, l := range ls {
-		call.Parts = append(call.Parts, wire.AdoptPart{P: l.a.P, From: l.a.BaseEpoch, Seq: l.a.BaseSeq, Epoch: l.a.Epoch, Attempt: l.a.Attempt})
+		call.Parts = append(call.Parts, wire.AdoptPart{
+			P:       l.a.P,
+			From:    l.a.BaseEpoch,
+			Seq:     l.a.BaseSeq,
+			Epoch:   l.a.Epoch,
+			Attempt: l.a.Attempt,
+		})
 	}
 	var reply wire.AdoptReply
 	err := r.rs.opts.Call(ctx, r.id, wire.CallAdopt, call, &reply)
@@ -115,7 +122,8 @@ func (r *replica) inspect(ctx context.Context, ls []*link) {
 // resume continues a link from the copy that the other node has. True: that one is of another
 // tenure, and must adopt this one first.
 func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late bool) {
-	k := r.rs.opts.Store.Kept(l.a.P) // read after the answer: what the copy has beyond this is lost here
+	// read after the answer: what the copy has beyond this is lost here
+	k := r.rs.opts.Store.Kept(l.a.P)
 	same := a.Copy && !a.Suspect && a.Epoch == l.a.Epoch
 	switch {
 	case a.Holds:
@@ -141,7 +149,8 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 		on = machine.Anew
 	}
 	switch {
-	case same && a.Seq == k.Seq && !r.rs.opts.Hints.Doubts(r.id, l.a.P, there) && r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
+	case same && a.Seq == k.Seq && !r.rs.opts.Hints.Doubts(r.id, l.a.P, there) &&
+		r.rs.opts.Store.Attach(ctx, l.a.P, l.a.Epoch, a.Seq, l.sink) == nil:
 		r.goLive(ctx, l, a.Seq)
 	case on == machine.ByTail:
 		r.queueCatchUp(l, a.Seq)
@@ -149,8 +158,10 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 		l.a.BaseEpoch, l.a.BaseSeq = a.Epoch, a.Seq
 		return true
 	default:
-		r.rs.opts.Logger.Debug("nothing proves that a copy is a beginning of what is here, or the hints do not reach so far back: it is made anew",
-			"partition", l.a.P, "peer", r.id, "copy", a.Copy, "copy_epoch", a.Epoch, "copy_mutation", a.Seq, "epoch", l.a.Epoch, "mutation", k.Seq)
+		r.rs.opts.Logger.Debug("nothing proves that a copy is a beginning of what is here, "+
+			"or the hints do not reach so far back: it is made anew",
+			"partition", l.a.P, "peer", r.id, "copy", a.Copy, "copy_epoch", a.Epoch, "copy_mutation",
+			a.Seq, "epoch", l.a.Epoch, "mutation", k.Seq)
 		r.queueCopy(ctx, l)
 	}
 	return false

@@ -34,7 +34,8 @@ type Replicas struct {
 // New returns Replicas without links. Their goroutines end with ctx, and End waits for
 // them. found is what the disk held at the start.
 func New(ctx context.Context, o Options, found []machine.Loaded) *Replicas {
-	rs := &Replicas{opts: o, ctx: ctx, nodes: map[crawl.NodeID]*replica{}, bases: findBases(o.Store, found),
+	rs := &Replicas{opts: o, ctx: ctx, nodes: map[crawl.NodeID]*replica{},
+		bases:   findBases(o.Store, found),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20)}
 	for class, n := range copySlots {
 		rs.slots[class] = make(chan struct{}, n)
@@ -103,7 +104,8 @@ func (rs *Replicas) of(id crawl.NodeID) *replica {
 		return r
 	}
 	ctx, cancel := context.WithCancel(rs.ctx)
-	r := &replica{rs: rs, id: id, ctx: ctx, cancel: cancel, send: make(chan struct{}, 1), room: make(chan struct{}, 1), work: make(chan struct{}, 1),
+	r := &replica{rs: rs, id: id, ctx: ctx, cancel: cancel, send: make(chan struct{}, 1),
+		room: make(chan struct{}, 1), work: make(chan struct{}, 1),
 		links: map[crawl.Partition]*link{},
 		asks:  map[crawl.Partition]bool{}, making: map[crawl.Partition]bool{}}
 	rs.nodes[id] = r
@@ -147,7 +149,12 @@ func (rs *Replicas) KeepMembers(members map[crawl.NodeID]crawl.Boot) {
 // change the partition.
 func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 	r := rs.of(a.Node)
-	l := &link{r: r, a: a, opened: machine.Found{Generation: rs.opts.Store.Generation(a.P), Epoch: a.Epoch, Seq: rs.opts.Store.Kept(a.P).Seq, Held: true}}
+	l := &link{r: r, a: a, opened: machine.Found{
+		Generation: rs.opts.Store.Generation(a.P),
+		Epoch:      a.Epoch,
+		Seq:        rs.opts.Store.Kept(a.P).Seq,
+		Held:       true,
+	}}
 	rs.opts.Acks.LinkOpened(a.Node, a.P, a.Attempt)
 	if a.Based && rs.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, l.sink) != nil {
 		l.a.Based = false

@@ -166,7 +166,8 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	for i := range r.inFlight {
 		waiting -= r.inFlight[i].bytes
 	}
-	if len(r.queue) == 0 || len(r.inFlight) >= maxInFlight || len(r.inFlight) > 0 && waiting < eagerBytes {
+	if len(r.queue) == 0 || len(r.inFlight) >= maxInFlight ||
+		len(r.inFlight) > 0 && waiting < eagerBytes {
 		r.mu.Unlock()
 		return nil, nil
 	}
@@ -191,7 +192,8 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	}
 	r.inFlight = append(r.inFlight, g)
 	r.mu.Unlock()
-	frame := binary.AppendUvarint(append(make([]byte, 0, g.bytes+32*len(g.items)), wire.FrameGroup), id)
+	frame := binary.AppendUvarint(
+		append(make([]byte, 0, g.bytes+32*len(g.items)), wire.FrameGroup), id)
 	for i := range g.items {
 		frame = wire.AppendMutation(frame, g.items[i].link.a.P, &g.items[i].m)
 	}

@@ -83,7 +83,8 @@ func (r *replica) copy(ctx context.Context, stream *watchedStream, j copyJob) er
 	if err := stream.send(wire.Begin(begin, j.p, ex.Epoch())); err != nil {
 		return err
 	}
-	err = ex.Snapshot(ctx, chunkBytes, func(es []crawl.Entry) error { return r.sendChunk(ctx, stream, es) })
+	err = ex.Snapshot(ctx, chunkBytes,
+		func(es []crawl.Entry) error { return r.sendChunk(ctx, stream, es) })
 	if err != nil {
 		return err
 	}

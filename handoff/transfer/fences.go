@@ -64,13 +64,18 @@ func (f *Fences) Take(upTo crawl.Epoch) time.Duration {
 }
 
 // ViewFor converts a view for the handoff of one boot of a node.
-func ViewFor(id crawl.NodeID, boot crawl.Boot, snap *membership.Snapshot, fence time.Duration) handoff.Members {
+func ViewFor(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	snap *membership.Snapshot,
+	fence time.Duration,
+) handoff.Members {
 	v := snap.View
 	self, listed := v.Member(id)
 	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members))}
 	sinces := make(map[crawl.NodeID]crawl.Epoch, len(v.Members))
-	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since, Barred: v.Barred,
-		Listed: listed && self.Boot == boot, Fence: fence, Sinces: sinces}
+	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since,
+		Barred: v.Barred, Listed: listed && self.Boot == boot, Fence: fence, Sinces: sinces}
 	for _, x := range v.Members {
 		m.ViewInstalled.Members = append(m.ViewInstalled.Members, x.ID)
 		m.Boots[x.ID], sinces[x.ID] = x.Boot, x.Since

@@ -25,7 +25,9 @@ type Figures struct {
 // FiguresOf reads handoff's status, and counts the copies on disk.
 func FiguresOf(moves *handoff.Driver, front *frontier.Frontier) Figures {
 	s := moves.Status()
-	return Figures{View: s.View, Leaving: s.Outstanding - s.Promoting, Awaited: s.Promoting - s.Offline, Offline: s.Offline, Replicas: front.Copies(),
+	return Figures{View: s.View, Leaving: s.Outstanding - s.Promoting,
+		Awaited: s.Promoting - s.Offline, Offline: s.Offline, Replicas: front.Copies(),
 		Held: s.Held, Lost: s.Lost, UnderRepl: s.UnderReplicated, Stuck: s.Stuck,
-		Single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()}, Copied: moves.Copied(), CaughtUp: moves.CaughtUp()}
+		Single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()},
+		Copied: moves.Copied(), CaughtUp: moves.CaughtUp()}
 }

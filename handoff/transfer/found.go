@@ -44,7 +44,8 @@ func (f Founder) Begin(ctx context.Context, v *membership.View, self crawl.NodeI
 func (f Founder) Found(ctx context.Context, v *membership.View, self crawl.NodeID) error {
 	if m, _ := v.Member(self); m.Since != 1 || f.Founded() {
 		if f.Founded() && len(f.Frontier.Metas()) == 0 {
-			f.Logger.Error("the frontier of this node is gone from its data directory; what no other node has a copy of is lost", "data", f.Dir.Path())
+			f.Logger.Error("the frontier of this node is gone from its data directory; "+
+				"what no other node has a copy of is lost", "data", f.Dir.Path())
 		}
 		return nil
 	}
@@ -72,7 +73,8 @@ func (f Founder) Found(ctx context.Context, v *membership.View, self crawl.NodeI
 }
 
 func (f Founder) mark() error {
-	if err := datadir.WriteSynced(f.Dir.Join(foundedMark), []byte("the partitions of this cluster were founded by this node\n")); err != nil {
+	if err := datadir.WriteSynced(f.Dir.Join(foundedMark),
+		[]byte("the partitions of this cluster were founded by this node\n")); err != nil {
 		return datadir.Failed("note that the partitions were founded", err)
 	}
 	return nil

@@ -40,7 +40,9 @@ func (l *loss) text(partitions int, cuts []string) string {
 	if len(cuts) > 0 {
 		where = "a log of it is damaged: " + strings.Join(cuts, ", ")
 	}
-	return fmt.Sprintf("the frontier has lost something that this node had stored, in %d of %d partitions: %s", len(slices.Compact(all)), partitions, where)
+	return fmt.Sprintf(
+		"the frontier has lost something that this node had stored, in %d of %d partitions: %s",
+		len(slices.Compact(all)), partitions, where)
 }
 
 // alone reports whether no other node can have a copy that this one lacks: none is a member, and
@@ -89,7 +91,8 @@ func (f Founder) Remains(ctx context.Context, v *membership.View, self crawl.Nod
 		return f.forgetLoss()
 	}
 	if f.Dir.Has(acceptedFile) {
-		f.Logger.Warn("what the frontier has lost is given up, as the file "+acceptedFile+" says; the crawl goes on from what is left",
+		f.Logger.Warn("what the frontier has lost is given up, as the file "+acceptedFile+
+			" says; the crawl goes on from what is left",
 			"damaged", len(l.damaged), "unknown", len(l.strays))
 		return f.claim(ctx, l.strays, self)
 	}
@@ -100,9 +103,12 @@ func (f Founder) Remains(ctx context.Context, v *membership.View, self crawl.Nod
 			return datadir.Failed("write down what the frontier has lost", err)
 		}
 	}
-	return datadir.Failed("use the frontier", fmt.Errorf("%s; no other node has a copy. Put a backup of %s in its place; or accept the loss with the command "+
-		"mv %s %s and start again: the crawl then goes on from what is left, and fetches again what it does not know any more. "+
-		"URLs that were added while it ran must be added again", text, f.Dir.Path(), f.Dir.Join(lossFile), f.Dir.Join(acceptedFile)))
+	return datadir.Failed("use the frontier", fmt.Errorf("%s; no other node has a copy. "+
+		"Put a backup of %s in its place; or accept the loss with the command "+
+		"mv %s %s and start again: the crawl then goes on from what is left, "+
+		"and fetches again what it does not know any more. "+
+		"URLs that were added while it ran must be added again", text, f.Dir.Path(),
+		f.Dir.Join(lossFile), f.Dir.Join(acceptedFile)))
 }
 
 // claim records that this node has the only copies there are of partitions, whatever they are
@@ -111,7 +117,12 @@ func (f Founder) claim(ctx context.Context, ps []crawl.Partition, self crawl.Nod
 	var records []frontier.SetRecord
 	for _, p := range ps {
 		m, _ := f.Frontier.Meta(p)
-		records = append(records, frontier.SetRecord{Partition: p, Epoch: max(1, m.Epoch, m.MaxEpoch), Version: 1, Members: []crawl.NodeID{self}})
+		records = append(records, frontier.SetRecord{
+			Partition: p,
+			Epoch:     max(1, m.Epoch, m.MaxEpoch),
+			Version:   1,
+			Members:   []crawl.NodeID{self},
+		})
 	}
 	if len(records) == 0 {
 		return nil
@@ -157,8 +168,11 @@ func cuts(kv storage.KV) []string {
 func CannotOpen(dir *datadir.Dir, err error) error {
 	if errors.Is(err, storage.ErrDamaged) {
 		folder := dir.Join("frontier")
-		err = fmt.Errorf("%w. Nothing was changed. Put a backup of %s in its place; or move the frontier away with the command mv %s %s and start again: "+
-			"a node of a cluster then takes the copies of the others; a node that is alone says how to begin again without it. The archive stays", err, dir.Path(), folder, folder+".damaged")
+		err = fmt.Errorf("%w. Nothing was changed. Put a backup of %s in its place; "+
+			"or move the frontier away with the command mv %s %s and start again: "+
+			"a node of a cluster then takes the copies of the others; "+
+			"a node that is alone says how to begin again without it. The archive stays",
+			err, dir.Path(), folder, folder+".damaged")
 	}
 	return datadir.Failed("open the frontier", err)
 }

@@ -9,7 +9,11 @@ import (
 
 // ReportsOf describes the partitions that a node holds, has released, or should hold by its table,
 // from handoff's list of them. Holder is set if it holds them.
-func ReportsOf(self crawl.NodeID, list []handoff.PartStatus, front *frontier.Frontier) []crawl.PartitionReport {
+func ReportsOf(
+	self crawl.NodeID,
+	list []handoff.PartStatus,
+	front *frontier.Frontier,
+) []crawl.PartitionReport {
 	out := make([]crawl.PartitionReport, 0, len(list))
 	for i := range list {
 		x := &list[i]
@@ -39,7 +43,10 @@ func ToReply(view crawl.Epoch, own []crawl.PartitionReport) *peer.PartitionsRepl
 }
 
 // FromReply decodes the reports of the node from, and a view that it had installed before.
-func FromReply(from crawl.NodeID, reply *peer.PartitionsReply) (view crawl.Epoch, parts []crawl.PartitionReport) {
+func FromReply(
+	from crawl.NodeID,
+	reply *peer.PartitionsReply,
+) (view crawl.Epoch, parts []crawl.PartitionReport) {
 	for _, info := range reply.Partitions {
 		parts = append(parts, fromInfo(from, info))
 	}
@@ -47,7 +54,8 @@ func FromReply(from crawl.NodeID, reply *peer.PartitionsReply) (view crawl.Epoch
 }
 
 func toInfo(r *crawl.PartitionReport) *peer.PartitionInfo {
-	info := &peer.PartitionInfo{Partition: uint32(r.Partition), Epoch: uint64(r.Epoch), State: r.State, Holds: r.Holder != nil}
+	info := &peer.PartitionInfo{Partition: uint32(r.Partition), Epoch: uint64(r.Epoch),
+		State: r.State, Holds: r.Holder != nil}
 	if r.URLs != nil {
 		info.Urls = *r.URLs
 	}
@@ -62,7 +70,8 @@ func toInfo(r *crawl.PartitionReport) *peer.PartitionInfo {
 
 // fromInfo decodes one report of the node from.
 func fromInfo(from crawl.NodeID, info *peer.PartitionInfo) crawl.PartitionReport {
-	r := crawl.PartitionReport{Partition: crawl.Partition(info.Partition), Epoch: crawl.Epoch(info.Epoch), State: info.State}
+	r := crawl.PartitionReport{Partition: crawl.Partition(info.Partition),
+		Epoch: crawl.Epoch(info.Epoch), State: info.State}
 	if info.Holds {
 		r.Holder, r.URLs = &from, &info.Urls
 	}

@@ -24,7 +24,8 @@ func NewStore(front *frontier.Frontier) Store { return Store{front} }
 // ahead of it from the in-sync set, if the replica is silent for a moment, before it has asked it.
 func (s Store) Loaded(ctx context.Context) (loaded []handoff.Loaded, suspect int, err error) {
 	for _, m := range s.front.Metas() {
-		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View, Set: s.Set(m.Partition)}
+		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To,
+			View: m.View, Set: s.Set(m.Partition)}
 		switch {
 		case (m.Suspect || m.Unsure) && (m.State == frontier.Holder || m.State == frontier.Released):
 			if m.Suspect {
@@ -46,7 +47,8 @@ func (s Store) Loaded(ctx context.Context) (loaded []handoff.Loaded, suspect int
 // Kept is the disk's content of a partition.
 func (s Store) Kept(p crawl.Partition) handoff.Kept {
 	m, _ := s.front.Meta(p)
-	k := handoff.Kept{Suspect: m.Suspect, Unsure: m.Unsure, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, Seq: m.Seq}
+	k := handoff.Kept{Suspect: m.Suspect, Unsure: m.Unsure, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch,
+		Seq: m.Seq}
 	switch m.State {
 	case frontier.Holder:
 		k.State = handoff.Holding
@@ -71,7 +73,11 @@ func (s Store) Size(p crawl.Partition) int64 {
 }
 
 // Export opens a snapshot, and attaches sink to the mutations after it.
-func (s Store) Export(ctx context.Context, p crawl.Partition, sink handoff.Sink) (handoff.Export, error) {
+func (s Store) Export(
+	ctx context.Context,
+	p crawl.Partition,
+	sink handoff.Sink,
+) (handoff.Export, error) {
 	e, err := s.front.Export(ctx, p, frontier.Sink(sink))
 	if err != nil {
 		return nil, err
@@ -80,12 +86,23 @@ func (s Store) Export(ctx context.Context, p crawl.Partition, sink handoff.Sink)
 }
 
 // Attach attaches sink to a held partition whose last mutation is after, in the epoch.
-func (s Store) Attach(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after crawl.Seq, sink handoff.Sink) error {
+func (s Store) Attach(
+	ctx context.Context,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	after crawl.Seq,
+	sink handoff.Sink,
+) error {
 	return gap(s.front.Attach(ctx, p, after, epoch, frontier.Sink(sink)))
 }
 
 // Listen attaches sink to a held partition of the epoch, after the mutation that it returns.
-func (s Store) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink handoff.Sink) (crawl.Seq, error) {
+func (s Store) Listen(
+	ctx context.Context,
+	p crawl.Partition,
+	epoch crawl.Epoch,
+	sink handoff.Sink,
+) (crawl.Seq, error) {
 	seq, err := s.front.Listen(ctx, p, epoch, frontier.Sink(sink))
 	return seq, gap(err)
 }
@@ -113,7 +130,13 @@ func (s Store) ApplyCopies(ctx context.Context, ms []crawl.CopyMutation) []error
 }
 
 // AdoptCopy lets a copy continue under the tenure epoch.
-func (s Store) AdoptCopy(ctx context.Context, p crawl.Partition, from crawl.Epoch, seq crawl.Seq, epoch crawl.Epoch) error {
+func (s Store) AdoptCopy(
+	ctx context.Context,
+	p crawl.Partition,
+	from crawl.Epoch,
+	seq crawl.Seq,
+	epoch crawl.Epoch,
+) error {
 	return gap(s.front.AdoptCopy(ctx, p, from, seq, epoch))
 }
 
@@ -128,7 +151,12 @@ func (s Store) Unfreeze(ctx context.Context, p crawl.Partition) error {
 }
 
 // StoreReleased records that a partition was let go for a node in a view.
-func (s Store) StoreReleased(ctx context.Context, p crawl.Partition, to crawl.NodeID, view crawl.Epoch) error {
+func (s Store) StoreReleased(
+	ctx context.Context,
+	p crawl.Partition,
+	to crawl.NodeID,
+	view crawl.Epoch,
+) error {
 	return s.front.Transition(ctx, p, func(m *frontier.Meta) error {
 		m.State, m.To, m.View = frontier.Released, to, view
 		return nil
@@ -181,7 +209,8 @@ func (s Store) Found(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) 
 func (s Store) PutSets(ctx context.Context, sets map[crawl.Partition]handoff.Set) error {
 	records := make([]frontier.SetRecord, 0, len(sets))
 	for p, x := range sets {
-		records = append(records, frontier.SetRecord{Partition: p, Epoch: x.Epoch, Version: x.Version, Members: x.Members})
+		records = append(records,
+			frontier.SetRecord{Partition: p, Epoch: x.Epoch, Version: x.Version, Members: x.Members})
 	}
 	return s.front.PutSets(ctx, records)
 }

@@ -24,7 +24,8 @@ type Transport struct {
 
 // Call makes one call, which Answer answers on the other node.
 func (t Transport) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-	reply, err := peer.Call(ctx, t.Pool, t.Target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Handoff)
+	reply, err := peer.Call(ctx, t.Pool, t.Target(to), &peer.Envelope{Payload: payload},
+		peer.PeerClient.Handoff)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,12 @@ func (i incoming) Recv() ([]byte, error) {
 func (i incoming) Close() {}
 
 // Answer passes another member's question about partitions to handoff.
-func Answer(ctx context.Context, moves *handoff.Driver, from crawl.NodeID, req *peer.Envelope) (*peer.Envelope, error) {
+func Answer(
+	ctx context.Context,
+	moves *handoff.Driver,
+	from crawl.NodeID,
+	req *peer.Envelope,
+) (*peer.Envelope, error) {
 	answer, err := moves.HandleCall(ctx, from, req.Payload)
 	if err != nil {
 		return nil, status.Error(codes.Aborted, err.Error())
@@ -95,7 +101,11 @@ func Answer(ctx context.Context, moves *handoff.Driver, from crawl.NodeID, req *
 }
 
 // Receive passes another member's copies and mutations to handoff, until the stream ends.
-func Receive(moves *handoff.Driver, from crawl.NodeID, s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope]) error {
+func Receive(
+	moves *handoff.Driver,
+	from crawl.NodeID,
+	s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope],
+) error {
 	if err := moves.HandleStream(s.Context(), from, incoming{s}); err != nil {
 		return status.Error(codes.Aborted, err.Error())
 	}

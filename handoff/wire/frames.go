@@ -138,7 +138,8 @@ func (r *Reader) Entries() []crawl.Entry {
 	return es
 }
 
-// The room that is made for the entries of a message, by its bytes that are left: a little too much where they are large.
+// The room that is made for the entries of a message, by its bytes that are left: a little too much
+// where they are large.
 const (
 	bytesPerEntry = 100
 	maxRoom       = 256

@@ -45,7 +45,7 @@ type Ender interface {
 	// HasHeir reports whether another member could take over.
 	HasHeir() bool
 	// Together has the node stop with its data in place, as all others do, once it ends. It is
-	// called before Options.Begin.
+	// called before Node.Begin.
 	Together()
 	// NoVisits is closed when no visit is open any more, after Together.
 	NoVisits() <-chan struct{}
@@ -53,26 +53,31 @@ type Ender interface {
 	End()
 }
 
+// Node is what the package asks of the rest of this node. Any goroutine may call it. Only Send and
+// SetPlace block.
+type Node interface {
+	// Others are the other members, without this node. It fails before this node has joined.
+	Others() ([]crawl.NodeRef, error)
+	// Knows reports whether this node has ever heard of another one.
+	Knows(id crawl.NodeID) bool
+	// Send sends an order to a member, whose Orders.Serve answers. Its error has a gRPC status.
+	Send(ctx context.Context, to crawl.NodeID, payload []byte) error
+	// Begin begins the end of this node. Called again it changes nothing.
+	Begin()
+	// Begun reports whether the end has begun.
+	Begun() bool
+	// SetPlace changes this node's weight or zone. It returns when the change is durable. Its error
+	// wraps crawl.ErrPlace for a change that no node can have.
+	SetPlace(ctx context.Context, c crawl.PlaceChange) error
+}
+
 // Options are the package's dependencies. All are required.
 type Options struct {
-	Self crawl.NodeID
-	Name string
-	// Others are the other members; ok is false before this node has joined.
-	Others func() (others []crawl.NodeRef, ok bool)
-	// Knows reports whether this node has ever heard of another one.
-	Knows func(crawl.NodeID) bool
-	// Send sends an order to a member's Serve.
-	Send  func(ctx context.Context, to crawl.NodeID, payload []byte) error
+	Self  crawl.NodeID
+	Name  string
+	Node  Node
 	Ender Ender
-	// Begin begins the end of this node. Called again it changes nothing.
-	Begin func()
-	// Begun reports whether the end has begun.
-	Begun func() bool
-	// Place changes this node's weight or zone, durably.
-	Place func(context.Context, crawl.PlaceChange) error
-	// NotReady is the error before this node has joined.
-	NotReady error
-	Log      *slog.Logger
+	Log   *slog.Logger
 }
 
 // Orders gives orders to members, and obeys those of others.
@@ -113,7 +118,7 @@ func (s *Orders) Place(ctx context.Context, id crawl.NodeID, c crawl.PlaceChange
 // StopAll ends all members with their data in place. It returns when all that answer have no visit
 // open and end.
 func (s *Orders) StopAll(ctx context.Context) (crawl.StopReport, error) {
-	others, _ := s.o.Others()
+	others, _ := s.o.Node.Others()
 	s.o.Log.Info("an operator stops all nodes", "members", len(others)+1)
 	visits, cancel := context.WithTimeout(ctx, visitsPatience)
 	defer cancel()
@@ -154,21 +159,21 @@ func (s *Orders) StopAll(ctx context.Context) (crawl.StopReport, error) {
 // is open here.
 func (s *Orders) begin() <-chan struct{} {
 	s.o.Ender.Together()
-	s.o.Begin()
+	s.o.Node.Begin()
 	return s.o.Ender.NoVisits()
 }
 
 // send sends an order to another member.
 func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
-	others, joined := s.o.Others()
-	if !joined {
-		return s.o.NotReady
+	others, err := s.o.Node.Others()
+	if err != nil {
+		return err
 	}
 	i := slices.IndexFunc(others, func(r crawl.NodeRef) bool { return r.ID == id })
 	switch {
-	case i < 0 && s.o.Knows(id) && m.Place != nil:
+	case i < 0 && s.o.Node.Knows(id) && m.Place != nil:
 		return fmt.Errorf("%w: it is no member now: start it with --weight and --zone", crawl.ErrRefused)
-	case i < 0 && s.o.Knows(id):
+	case i < 0 && s.o.Node.Knows(id):
 		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over",
 			crawl.ErrRefused)
 	case i < 0:
@@ -178,7 +183,7 @@ func (s *Orders) send(ctx context.Context, id crawl.NodeID, m message) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	err = s.o.Send(ctx, id, payload)
+	err = s.o.Node.Send(ctx, id, payload)
 	switch status.Code(err) {
 	case codes.OK:
 		s.o.Log.Info("a node was given an order", "order", m.String(), "peer", id, "name", others[i].Name)
@@ -245,7 +250,7 @@ var errUnknown = errors.New("an order that this release does not know")
 
 // obeyDrain begins the polite stop, unless that would only stop this node.
 func (s *Orders) obeyDrain() error {
-	if s.o.Begun() {
+	if s.o.Node.Begun() {
 		return nil
 	}
 	if !s.o.Ender.HasHeir() {
@@ -253,7 +258,7 @@ func (s *Orders) obeyDrain() error {
 			"add a node first, or stop it with crawlnode stop", crawl.ErrRefused, s.o.Name)
 	}
 	s.o.Log.Info("an operator asked this node to drain")
-	s.o.Begin()
+	s.o.Node.Begin()
 	return nil
 }
 
@@ -263,11 +268,11 @@ func (s *Orders) obeyPlace(ctx context.Context, c crawl.PlaceChange) error {
 		return err
 	}
 	s.o.Log.Info("an operator places this node", "order", c.String())
-	return s.o.Place(ctx, c)
+	return s.o.Node.SetPlace(ctx, c)
 }
 
 // obeyStop begins the polite stop.
 func (s *Orders) obeyStop() {
 	s.o.Log.Info("an operator stops this node")
-	s.o.Begin()
+	s.o.Node.Begin()
 }

@@ -20,46 +20,49 @@ import (
 // member is a node as this package sees it.
 type member struct {
 	*Orders
+	self   crawl.NodeID
 	all    map[crawl.NodeID]*member // nil: it is silent
 	heir   bool
+	early  bool          // it has not joined yet
 	visits time.Duration // how long its visits are open
 	mu     sync.Mutex    // guards did
 	did    []string
 	free   chan struct{} // closed when no visit is open
 }
 
+var errEarly = errors.New("not joined yet")
+
 func newMembers(names ...crawl.NodeID) map[crawl.NodeID]*member {
 	all := map[crawl.NodeID]*member{}
 	for _, name := range names {
-		m := &member{all: all, heir: true, free: make(chan struct{})}
+		m := &member{self: name, all: all, heir: true, free: make(chan struct{})}
 		m.Orders = New(Options{
-			Self:     name,
-			Name:     string(name),
-			Others:   func() (refs []crawl.NodeRef, ok bool) { return m.others(name) },
-			Knows:    func(id crawl.NodeID) bool { return id == "gone" },
-			Send:     m.send,
-			Ender:    m,
-			Begin:    m.begin,
-			Begun:    func() bool { return slices.Contains(m.acts(), "begin") },
-			Place:    m.place,
-			NotReady: errors.New("not ready"),
-			Log:      slog.New(slog.DiscardHandler),
+			Self:  name,
+			Name:  string(name),
+			Node:  m,
+			Ender: m,
+			Log:   slog.New(slog.DiscardHandler),
 		})
 		all[name] = m
 	}
 	return all
 }
 
-func (m *member) others(self crawl.NodeID) (refs []crawl.NodeRef, ok bool) {
+func (m *member) Others() (refs []crawl.NodeRef, err error) {
+	if m.early {
+		return nil, errEarly
+	}
 	for id := range m.all {
-		if id != self {
+		if id != m.self {
 			refs = append(refs, crawl.NodeRef{ID: id, Name: string(id)})
 		}
 	}
-	return refs, true
+	return refs, nil
 }
 
-func (m *member) send(ctx context.Context, to crawl.NodeID, payload []byte) error {
+func (m *member) Knows(id crawl.NodeID) bool { return id == "gone" }
+
+func (m *member) Send(ctx context.Context, to crawl.NodeID, payload []byte) error {
 	if o := m.all[to]; o != nil {
 		return o.Serve(ctx, payload)
 	}
@@ -79,7 +82,7 @@ func (m *member) acts() []string {
 	return slices.Clone(m.did)
 }
 
-func (m *member) place(_ context.Context, c crawl.PlaceChange) error {
+func (m *member) SetPlace(_ context.Context, c crawl.PlaceChange) error {
 	if c.Zone != nil && *c.Zone == "full" {
 		return errors.New("the disk is full")
 	}
@@ -92,8 +95,9 @@ func (m *member) Together()     { m.note("together") }
 func (m *member) NoVisits() <-chan struct{} {
 	return m.free
 }
-func (m *member) End() { m.note("end") }
-func (m *member) begin() {
+func (m *member) End()        { m.note("end") }
+func (m *member) Begun() bool { return slices.Contains(m.acts(), "begin") }
+func (m *member) Begin() {
 	m.note("begin")
 	time.AfterFunc(m.visits, func() {
 		m.note("no visits")
@@ -217,6 +221,10 @@ func TestOrders(t *testing.T) {
 	}
 	if err := a.Stop(ctx, "gone"); !errors.Is(err, crawl.ErrRefused) {
 		t.Errorf("a node that is no member: %v", err)
+	}
+	a.early = true
+	if err := a.Stop(ctx, "b"); !errors.Is(err, errEarly) {
+		t.Errorf("an order before this node has joined: %v", err)
 	}
 	if err := a.Stop(ctx, "a"); err != nil || len(a.acts()) == 0 {
 		t.Errorf("itself: %v", err)

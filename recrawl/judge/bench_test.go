@@ -17,7 +17,7 @@ func BenchmarkComplete(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			terms := realWeek()
 			terms.Rules.Mode = mode
-			front := frontiertest.WithPlanner(b, New(func() *Terms { return terms }, nil, nil), 1, 0)
+			front := frontiertest.WithPlanner(b, by(terms), 1, 0)
 			links := make([]crawl.Routed, b.N)
 			for n := range links {
 				links[n].Target = crawl.Target{URL: url(n), Band: 1}

@@ -37,49 +37,42 @@ type Terms struct {
 	Weighted bool
 }
 
-// Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
-type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
+// Keeper keeps the plan of known pages: *recrawl.Keeper. The frontier's writer calls it: no method
+// may block.
+type Keeper interface {
+	// JudgeTerms are those of the moment, never nil. They are not changed.
+	JudgeTerms() *Terms
+	// Replanned is told what a page counted for before and counts for now, as in frontier.Planner.
+	Replanned(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
+	// Revisited is told of each visit of a page that was due, as in frontier.Planner.
+	Revisited(r frontier.Revisit)
+}
 
-// Revisited is told of each visit of a page that was due, as in frontier.Planner.
-type Revisited func(frontier.Revisit)
+// Rules are the crawl's. The frontier's writer calls them, so they may not block.
+type Rules interface {
+	// Excluded reports whether the crawl's scope, as it is now, excludes an item that was admitted
+	// before.
+	Excluded(it *crawl.Item) bool
+}
 
 // Judge is the frontier's judge. Its methods are called by the frontier's writer.
 type Judge struct {
-	terms     func() *Terms
-	replanned Replanned
-	revisited Revisited
-	excluded  func(*crawl.Item) bool
+	keeper Keeper
+	rules  Rules
 }
 
-// New makes a Judge. terms returns those of the moment, never nil. replanned may be nil. excluded
-// reports whether the crawl's scope, as it is now, excludes a page that was admitted before; nil:
-// never. None of them may block.
-func New(terms func() *Terms, replanned Replanned, excluded func(*crawl.Item) bool) *Judge {
-	if excluded == nil {
-		excluded = func(*crawl.Item) bool { return false }
-	}
-	return &Judge{terms: terms, replanned: replanned, excluded: excluded}
-}
-
-// Tell makes revisited hear of each revisit. It is called before the judge is used, and may not
-// block.
-func (j *Judge) Tell(revisited Revisited) { j.revisited = revisited }
+// New makes a Judge.
+func New(k Keeper, r Rules) *Judge { return &Judge{k, r} }
 
 // Revisited passes on what a revisit has brought.
-func (j *Judge) Revisited(r frontier.Revisit) {
-	if j.revisited != nil {
-		j.revisited(r)
-	}
-}
+func (j *Judge) Revisited(r frontier.Revisit) { j.keeper.Revisited(r) }
 
 // On reports whether pages are visited again.
-func (j *Judge) On() bool { return j.terms().Rules.Mode != visits.Off }
+func (j *Judge) On() bool { return j.keeper.JudgeTerms().Rules.Mode != visits.Off }
 
 // Replanned passes on what a page counts for.
 func (j *Judge) Replanned(p crawl.Partition, before, after *frontier.Estimate, at time.Time) {
-	if j.replanned != nil {
-		j.replanned(p, before, after, at)
-	}
+	j.keeper.Replanned(p, before, after, at)
 }
 
 // matter is a page that is being judged.
@@ -96,7 +89,7 @@ type matter struct {
 
 // open reads what the store has, and takes the page out of its site's sums.
 func (j *Judge) open(k *frontier.Page) matter {
-	m := matter{Page: k, terms: j.terms()}
+	m := matter{Page: k, terms: j.keeper.JudgeTerms()}
 	m.rules, m.delay = m.terms.Rules, m.terms.Delay
 	if m.terms.Of != nil {
 		m.rules, m.delay = m.terms.Of(&k.Record.Item)
@@ -334,7 +327,7 @@ func estimateOf(r *visits.Record, flags byte) frontier.Estimate {
 // Planned plans a page without a visit. One that is excluded is parked.
 func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 	m := j.open(k)
-	if j.excluded(&k.Record.Item) {
+	if j.rules.Excluded(&k.Record.Item) {
 		return m.parked()
 	}
 	if m.had {

@@ -62,27 +62,49 @@ type crawler struct {
 
 func start(t *testing.T, terms *Terms) *crawler {
 	c := &crawler{t: t, terms: terms, sums: map[frontier.Estimate]int{}}
-	j := New(func() *Terms { return c.terms },
-		func(_ crawl.Partition, before, after *frontier.Estimate, _ time.Time) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if before != nil {
-				c.sums[counts(*before)]--
-				c.pages--
-			}
-			if after != nil {
-				c.sums[counts(*after)]++
-				c.pages++
-			}
-		}, func(it *crawl.Item) bool { return c.excluded[it.URL.String()] })
-	j.Tell(func(r frontier.Revisit) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.told = append(c.told, r)
-	})
-	c.front = frontiertest.WithPlanner(t, j, 1, 0)
+	c.front = frontiertest.WithPlanner(t, New(c, c), 1, 0)
 	return c
 }
+
+// A crawler is the Keeper and the Rules of its judge.
+
+func (c *crawler) JudgeTerms() *Terms { return c.terms }
+
+func (c *crawler) Replanned(
+	_ crawl.Partition,
+	before, after *frontier.Estimate,
+	_ time.Time,
+) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before != nil {
+		c.sums[counts(*before)]--
+		c.pages--
+	}
+	if after != nil {
+		c.sums[counts(*after)]++
+		c.pages++
+	}
+}
+
+func (c *crawler) Revisited(r frontier.Revisit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, r)
+}
+
+func (c *crawler) Excluded(it *crawl.Item) bool { return c.excluded[it.URL.String()] }
+
+// by is a judge by some terms, in whose crawl nothing is excluded, and who tells nobody.
+func by(terms *Terms) *Judge { return New(unheard{terms}, unheard{}) }
+
+type unheard struct{ terms *Terms }
+
+func (u unheard) JudgeTerms() *Terms       { return u.terms }
+func (unheard) Revisited(frontier.Revisit) {}
+func (unheard) Excluded(*crawl.Item) bool  { return false }
+
+func (unheard) Replanned(crawl.Partition, *frontier.Estimate, *frontier.Estimate, time.Time) {}
 
 // counts is what the sums look at.
 func counts(e frontier.Estimate) frontier.Estimate {
@@ -807,7 +829,7 @@ func TestEvidence(t *testing.T) {
 			recrawl.Claims{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := New(realWeek, nil, nil)
+			j := by(realWeek())
 			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 			p := j.Visited(&frontier.Page{Record: &rec}, &tc.first)
 			rec = crawl.Record{
@@ -852,7 +874,7 @@ func TestRedirect(t *testing.T) {
 			&crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{1}}, recrawl.Unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := New(realWeek, nil, nil)
+			j := by(realWeek())
 			if name == "it became a page" {
 				tc.first.Digest = [20]byte{7}
 			}
@@ -898,7 +920,7 @@ func TestTrustedDate(t *testing.T) {
 		Digest: [20]byte{1},
 		Visits: string(r.Append(nil)),
 	}
-	p := New(realWeek, nil, nil).Visited(&frontier.Page{
+	p := by(realWeek()).Visited(&frontier.Page{
 		Record:  &rec,
 		Counted: true,
 		Site:    string(site.Append(nil)),
@@ -933,7 +955,7 @@ func TestClaims(t *testing.T) {
 		Site:    string(site.Append(nil)),
 		Elapsed: realDay,
 	}
-	j := New(realWeek, nil, nil)
+	j := by(realWeek())
 	if p, ok := j.Claimed(&page, fetched.Add(-time.Hour)); !ok || p.Wait < 10*realDay {
 		t.Errorf("an old date: %v, %v", p.Wait, ok)
 	}
@@ -1014,7 +1036,7 @@ func TestListedAsUnchanged(t *testing.T) {
 			Site:    string(c.site.Append(nil)),
 			Elapsed: c.elapsed,
 		}
-		j := New(realWeek, nil, nil)
+		j := by(realWeek())
 		p, told := j.Claimed(&page, c.date)
 		if told != c.told {
 			t.Errorf("%s: told is %v", name, told)
@@ -1077,7 +1099,7 @@ func TestAheadOfTheHost(t *testing.T) {
 			site := recrawl.Site{Wanted: c.wanted}
 			o := content(1)
 			o.Took = 2 * time.Second
-			p := New(func() *Terms { return terms }, nil, nil).Visited(
+			p := by(terms).Visited(
 				&frontier.Page{Record: &rec, Host: host, Site: string(site.Append(nil)), Elapsed: realDay}, &o)
 			got, _, err := recrawl.Decode([]byte(p.Visits))
 			if err != nil {
@@ -1140,7 +1162,7 @@ func FuzzJudge(f *testing.F) {
 		page := frontier.Page{Record: &rec, Site: site, Counted: counted, Elapsed: time.Duration(elapsed)}
 		o := crawl.Outcome{Kind: crawl.Kind(kind % 8), Status: status}
 		for _, terms := range []*Terms{week(), {}} {
-			j := New(func() *Terms { return terms }, nil, nil)
+			j := by(terms)
 			for _, p := range []frontier.Plan{j.Visited(&page, &o), j.Planned(&page)} {
 				if _, err := recrawl.DecodeSite(p.Site); err != nil && p.Visits != "" {
 					t.Fatal(err)
@@ -1158,7 +1180,7 @@ func FuzzJudge(f *testing.F) {
 func BenchmarkVisited(b *testing.B) {
 	terms := week()
 	terms.Plain = terms.Price
-	j := New(func() *Terms { return terms }, nil, nil)
+	j := by(terms)
 	o := content(1)
 	rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
 	page := frontier.Page{Record: &rec}
@@ -1175,7 +1197,7 @@ func TestWeights(t *testing.T) {
 	visit := func(terms *Terms, weight float64, before string) recrawl.Record {
 		o := content(3)
 		rec := crawl.Record{Item: crawl.Item{URL: url(1)}, Visits: before}
-		p := New(func() *Terms { return terms }, nil, nil).Visited(
+		p := by(terms).Visited(
 			&frontier.Page{Record: &rec, Counted: before != "", Weight: weight, Elapsed: day}, &o)
 		got, _, err := recrawl.Decode([]byte(p.Visits))
 		if err != nil {

@@ -65,7 +65,7 @@ func (t *Table) needed(now time.Duration, u *turn) bool {
 	if u.open > 0 {
 		return !u.slow(now)
 	}
-	return u.wanted && t.cfg.Crawls()
+	return u.wanted && t.node.Crawls()
 }
 
 func (t *Table) turnOf(ip netip.Addr) *turn {
@@ -80,7 +80,7 @@ func (t *Table) turnOf(ip netip.Addr) *turn {
 // Turn reports whether a request to ip may start after wait. Else the turn is asked for, and
 // Came tells when it is there. Hosts wait for it from then on, until Idle.
 func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok bool) {
-	if t.cfg.Gap(ip) <= 0 {
+	if t.node.Gap(ip) <= 0 {
 		return 0, true
 	}
 	u := t.turnOf(ip.Unmap())
@@ -92,7 +92,7 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 		t.settle(now)
 	}
 	// An earlier, longer gap may have left a wait. All requests that it follows were before now.
-	u.notBefore = min(u.notBefore, now+longer(longer(t.cfg.Gap(ip))))
+	u.notBefore = min(u.notBefore, now+longer(longer(t.node.Gap(ip))))
 	if now < u.notBefore {
 		// The caller may wait by another clock, a little faster than this one.
 		return max(u.notBefore-now, time.Millisecond), u.usable(now)
@@ -118,7 +118,7 @@ func (t *Table) Begin(now time.Duration, ip netip.Addr) {
 
 // MayWrite reports whether a request to ip may be written now, and counts it as made.
 func (t *Table) MayWrite(now time.Duration, ip netip.Addr) bool {
-	if t.cfg.Gap(ip) <= 0 {
+	if t.node.Gap(ip) <= 0 {
 		return true
 	}
 	u := t.asks[ip.Unmap()]
@@ -149,7 +149,7 @@ func (t *Table) ask(now time.Duration, ip netip.Addr, u *turn) {
 		return
 	}
 	u.askedAt = now
-	to, ok := t.cfg.Holder(t.cfg.Partition(ip))
+	to, ok := t.node.Holder(t.node.Partition(ip))
 	if !ok {
 		return
 	}
@@ -176,7 +176,7 @@ func (t *Table) giveBack(now time.Duration, ip netip.Addr, u *turn, to Member) {
 	u.returned = t.nextStamp(now)
 	rest := time.Duration(0)
 	if u.last > 0 {
-		rest = max(u.last+longer(t.cfg.Gap(ip))-now, 0) // by a clock that may be fast
+		rest = max(u.last+longer(t.node.Gap(ip))-now, 0) // by a clock that may be fast
 	}
 	t.send(to, Message{Kind: Return, Addr: ip, Stamp: u.returned, Rest: rest})
 }
@@ -266,7 +266,7 @@ func (t *Table) tickAsks(now time.Duration) {
 			}
 		case u.held && u.others:
 			look = append(look, ip)
-		case !u.held && now > max(u.returned, u.askedAt, u.last)+Validity && now > u.last+t.cfg.Gap(ip):
+		case !u.held && now > max(u.returned, u.askedAt, u.last)+Validity && now > u.last+t.node.Gap(ip):
 			delete(t.asks, ip)
 		}
 	}

@@ -18,7 +18,7 @@
 //     granted. The keeper counts it from the receipt of that ask, by its own clock, with a
 //     twentieth and Slack more. The ask was sent before it was received, so the asker stops first.
 //     No clock is shared.
-//   - Only the holder of the address's partition, with a valid lease, grants turns (Config.May).
+//   - Only the holder of the address's partition, with a valid lease, grants turns (Node.May).
 //     That is the right to request a host of that partition, except that a node which only does not
 //     crawl at the moment, for instance because its disk is full, keeps it.
 //   - A new keeper knows nothing of the turns that the previous keeper gave. It grants nothing for

@@ -56,12 +56,12 @@ func (t *Table) Drop(p crawl.Partition) {
 
 // asked answers an ask.
 func (t *Table) asked(now time.Duration, from Member, m *Message) {
-	p := t.cfg.Partition(m.Addr)
+	p := t.node.Partition(m.Addr)
 	k := t.keeps[p]
 	if k == nil {
 		return
 	}
-	if !t.cfg.May(p) { // this node has no lease at the moment, or is closing
+	if !t.node.May(p) { // this node has no lease at the moment, or is closing
 		t.send(from, Message{Kind: Wait, Addr: m.Addr, Stamp: m.Stamp, Rest: pause})
 		return
 	}
@@ -108,7 +108,7 @@ func (t *Table) keep(k *tenure, ip netip.Addr) *kept {
 	}
 	e := &kept{}
 	if k.fenced {
-		e.free = k.opens + t.cfg.Gap(ip)
+		e.free = k.opens + t.node.Gap(ip)
 	}
 	k.addrs[ip] = e
 	t.kept++
@@ -146,7 +146,7 @@ func (t *Table) extend(now time.Duration, from Member, m *Message, e *kept) {
 
 // give makes it the turn of w.
 func (t *Table) give(now time.Duration, ip netip.Addr, e *kept, w waiter) {
-	if now < t.keeps[t.cfg.Partition(ip)].opens {
+	if now < t.keeps[t.node.Partition(ip)].opens {
 		e.free = now // a claim: the turn only goes on
 	}
 	rest := max(e.free-now, 0)
@@ -160,14 +160,14 @@ func (t *Table) give(now time.Duration, ip netip.Addr, e *kept, w waiter) {
 func (t *Table) expire(now time.Duration, ip netip.Addr, e *kept) {
 	if e.given && now >= e.until {
 		e.given = false
-		e.free = max(e.free, e.until+t.cfg.Gap(ip))
+		e.free = max(e.free, e.until+t.node.Gap(ip))
 	}
 }
 
 // shorten ends a wait that an earlier, longer gap has left: every request that it follows has ended
 // before now, so the present gap from now on is enough. A fence must be over.
 func (t *Table) shorten(now time.Duration, ip netip.Addr, e *kept) {
-	e.free = min(e.free, now+longer(t.cfg.Gap(ip)))
+	e.free = min(e.free, now+longer(t.node.Gap(ip)))
 }
 
 // pass gives the turn to the first that waits, if it is nobody's.
@@ -196,7 +196,7 @@ func (t *Table) call(ip netip.Addr, e *kept) {
 
 // returned takes a turn back.
 func (t *Table) returned(now time.Duration, from Member, m *Message) {
-	p := t.cfg.Partition(m.Addr)
+	p := t.node.Partition(m.Addr)
 	k := t.keeps[p]
 	if k == nil {
 		return
@@ -207,7 +207,7 @@ func (t *Table) returned(now time.Duration, from Member, m *Message) {
 	}
 	e.given = false
 	e.free = max(e.free, now+longer(m.Rest))
-	if t.cfg.May(p) && now >= k.opens {
+	if t.node.May(p) && now >= k.opens {
 		t.pass(now, m.Addr, e)
 	}
 }
@@ -222,7 +222,7 @@ func (t *Table) tickKeeps(now time.Duration) {
 		if len(k.addrs) == 0 || now < k.opens {
 			continue
 		}
-		may := t.cfg.May(p)
+		may := t.node.May(p)
 		for ip, e := range k.addrs {
 			t.shorten(now, ip, e)
 			switch t.expire(now, ip, e); {
@@ -236,6 +236,6 @@ func (t *Table) tickKeeps(now time.Duration) {
 	}
 	slices.SortFunc(look, netip.Addr.Compare) // as in tickAsks
 	for _, ip := range look {
-		t.pass(now, ip, t.keeps[t.cfg.Partition(ip)].addrs[ip])
+		t.pass(now, ip, t.keeps[t.node.Partition(ip)].addrs[ip])
 	}
 }

@@ -236,6 +236,23 @@ func newModel(t *testing.T, seed uint64, gap time.Duration, nodes, addrs, work i
 	return m
 }
 
+// A modelNode is the Node of its table.
+
+func (n *modelNode) Gap(netip.Addr) time.Duration { return n.m.gap }
+func (n *modelNode) Crawls() bool                 { return !n.paused || n.busy <= n.m.now }
+func (n *modelNode) May(crawl.Partition) bool     { return n.leased > n.m.now }
+
+func (n *modelNode) Partition(ip netip.Addr) crawl.Partition {
+	return crawl.Partition(ip.As4()[3] % modelPartitions)
+}
+
+func (n *modelNode) Holder(p crawl.Partition) (Member, bool) {
+	if n.view[p] < 0 {
+		return Member{}, false
+	}
+	return n.m.nodes[n.view[p]].self, true
+}
+
 func (m *model) newNode(i int, boot crawl.Boot, work int) *modelNode {
 	n := &modelNode{
 		m:      m,
@@ -246,21 +263,7 @@ func (m *model) newNode(i int, boot crawl.Boot, work int) *modelNode {
 		work:   map[netip.Addr]*rider{},
 	}
 	n.view = m.holder
-	n.t = New(Config{
-		Self: n.self,
-		Gap:  func(netip.Addr) time.Duration { return m.gap },
-		Partition: func(ip netip.Addr) crawl.Partition {
-			return crawl.Partition(ip.As4()[3] % modelPartitions)
-		},
-		Holder: func(p crawl.Partition) (Member, bool) {
-			if n.view[p] < 0 {
-				return Member{}, false
-			}
-			return m.nodes[n.view[p]].self, true
-		},
-		Crawls: func() bool { return !n.paused || n.busy <= m.now },
-		May:    func(p crawl.Partition) bool { return n.leased > m.now },
-	})
+	n.t = New(n.self, n)
 	for _, ip := range m.addrs {
 		n.work[ip] = &rider{left: work}
 		n.on(time.Duration(m.r.Int64N(int64(time.Second))), func() { n.ride(ip) })

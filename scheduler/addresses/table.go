@@ -10,26 +10,26 @@ import (
 	"crawlnode/crawl"
 )
 
-// Config is what a Table asks. All functions must be cheap.
-type Config struct {
-	Self Member
+// Node is what a Table asks of its node. All methods must be cheap, and must not call the Table.
+type Node interface {
 	// Gap is the least gap between two requests to an address; 0: it has no turns.
-	Gap func(netip.Addr) time.Duration
+	Gap(ip netip.Addr) time.Duration
 	// Partition is the partition whose holder keeps an address.
-	Partition func(netip.Addr) crawl.Partition
+	Partition(ip netip.Addr) crawl.Partition
 	// Holder is who holds a partition, as far as is known.
-	Holder func(crawl.Partition) (Member, bool)
+	Holder(p crawl.Partition) (Member, bool)
 	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
-	Crawls func() bool
+	Crawls() bool
 	// May reports whether this node may give turns of a partition that it holds: no other
 	// process can hold it.
-	May func(crawl.Partition) bool
+	May(p crawl.Partition) bool
 }
 
 // Table has the turns that this node has, or waits for, and those that it keeps for others. Its
 // methods are not safe for concurrent use.
 type Table struct {
-	cfg    Config
+	self   Member
+	node   Node
 	asks   map[netip.Addr]*turn
 	keeps  map[crawl.Partition]*tenure
 	kept   int    // addresses in keeps
@@ -41,10 +41,11 @@ type Table struct {
 	missed uint64 // messages that were dropped
 }
 
-// New returns a table that keeps nothing.
-func New(cfg Config) *Table {
+// New returns a member's table, which keeps nothing.
+func New(self Member, n Node) *Table {
 	return &Table{
-		cfg: cfg, asks: make(map[netip.Addr]*turn), keeps: make(map[crawl.Partition]*tenure),
+		self: self, node: n,
+		asks: make(map[netip.Addr]*turn), keeps: make(map[crawl.Partition]*tenure),
 		out: make(map[Member][]Message),
 	}
 }
@@ -61,7 +62,7 @@ func (t *Table) receive(now time.Duration, from Member, m *Message) {
 	if m.Addr = m.Addr.Unmap(); !m.Addr.IsValid() {
 		return
 	}
-	m.Rest = min(max(m.Rest, 0), max(maxRest, longer(t.cfg.Gap(m.Addr))))
+	m.Rest = min(max(m.Rest, 0), max(maxRest, longer(t.node.Gap(m.Addr))))
 	switch m.Kind {
 	case Ask:
 		t.asked(now, from, m)
@@ -81,7 +82,7 @@ func (t *Table) settle(now time.Duration) {
 	for len(t.local) > 0 {
 		m := t.local[0]
 		t.local = t.local[1:]
-		t.receive(now, t.cfg.Self, &m)
+		t.receive(now, t.self, &m)
 	}
 	t.local = nil
 }
@@ -124,7 +125,7 @@ func (t *Table) Came() []netip.Addr {
 
 // send queues a message. What does not fit is lost, as it could be on its way.
 func (t *Table) send(to Member, m Message) {
-	if to == t.cfg.Self {
+	if to == t.self {
 		t.local = append(t.local, m)
 		return
 	}

@@ -38,22 +38,27 @@ func newPair(t *testing.T) *pair {
 		idle:   map[Member]bool{},
 		gap:    200 * time.Millisecond,
 	}
-	table := func(self Member) *Table {
-		return New(Config{Self: self, Gap: func(netip.Addr) time.Duration { return p.gap },
-			Partition: func(netip.Addr) crawl.Partition { return 0 },
-			Holder:    func(crawl.Partition) (Member, bool) { return p.holder, p.known },
-			Crawls:    func() bool { return !p.idle[self] },
-			May:       func(crawl.Partition) bool { return p.may }})
-	}
-	p.a, p.b = table(memberA), table(memberB)
+	p.a, p.b = New(memberA, pairNode{p, memberA}), New(memberB, pairNode{p, memberB})
 	return p
 }
+
+// pairNode is one node of a pair.
+type pairNode struct {
+	*pair
+	self Member
+}
+
+func (pairNode) Partition(netip.Addr) crawl.Partition    { return 0 }
+func (n pairNode) Gap(netip.Addr) time.Duration          { return n.gap }
+func (n pairNode) Holder(crawl.Partition) (Member, bool) { return n.holder, n.known }
+func (n pairNode) Crawls() bool                          { return !n.idle[n.self] }
+func (n pairNode) May(crawl.Partition) bool              { return n.may }
 
 // carry delivers everything that is on its way.
 func (p *pair) carry() {
 	for range 10 {
-		p.b.Receive(p.now, memberA, p.a.TakeFor(p.b.cfg.Self, 100))
-		p.a.Receive(p.now, p.b.cfg.Self, p.b.TakeFor(memberA, 100))
+		p.b.Receive(p.now, memberA, p.a.TakeFor(p.b.self, 100))
+		p.a.Receive(p.now, p.b.self, p.b.TakeFor(memberA, 100))
 	}
 }
 
@@ -167,8 +172,8 @@ func TestTurnOfADeadNodeIsWaitedFor(t *testing.T) {
 	p.a.Hold(p.now, 0, false)
 	p.turn(p.b, true)
 	p.request(p.b, true)
-	p.b = New(p.b.cfg) // it is gone, and starts again
-	p.b.cfg.Self.Boot++
+	p.b = New(p.b.self, p.b.node) // it is gone, and starts again
+	p.b.self.Boot++
 	p.turn(p.a, false)
 	p.pass(Validity)
 	p.turn(p.a, false)

@@ -21,11 +21,11 @@ type address struct {
 // spaceFrom begins the gap of an address now, if it was requested before its requests were
 // spaced.
 func (c *Core) spaceFrom(now time.Time, ip netip.Addr) {
-	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
+	if !ip.IsValid() || c.cfg.Dispatcher.IPDelay(ip) <= 0 {
 		return
 	}
 	a := c.address(ip)
-	a.next = crawl.Latest(a.next, now.Add(c.cfg.IPDelay(ip)))
+	a.next = crawl.Latest(a.next, now.Add(c.cfg.Dispatcher.IPDelay(ip)))
 	c.passOn(now, a)
 }
 
@@ -37,7 +37,7 @@ func (c *Core) address(ip netip.Addr) *address {
 		a = &address{ip: ip}
 		a.timer.addr = a
 		if !c.widened.IsZero() {
-			a.next = c.widened.Add(c.cfg.IPDelay(ip))
+			a.next = c.widened.Add(c.cfg.Dispatcher.IPDelay(ip))
 		}
 		c.addrs[ip] = a
 	}
@@ -57,7 +57,7 @@ func (c *Core) claim(now time.Time, h *host) bool {
 		return a.holder == h
 	}
 	ip := h.addr()
-	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
+	if !ip.IsValid() || c.cfg.Dispatcher.IPDelay(ip) <= 0 {
 		return true
 	}
 	a := c.address(ip)
@@ -72,7 +72,7 @@ func (c *Core) claim(now time.Time, h *host) bool {
 // granted reports whether a may be requested now: its gap is over, and it is this node's turn
 // among all nodes. If not, a's timer or TurnCame will tell.
 func (c *Core) granted(now time.Time, a *address) bool {
-	wait, ok := c.cfg.Turn(a.ip)
+	wait, ok := c.cfg.Turns.Turn(a.ip)
 	if ok && wait > 0 {
 		a.next = crawl.Latest(a.next, now.Add(wait))
 	}
@@ -120,7 +120,7 @@ func (c *Core) passOn(now time.Time, a *address) {
 	h := a.line.first
 	if h == nil {
 		delete(c.addrs, a.ip)
-		c.cfg.Idle(a.ip)
+		c.cfg.Turns.Idle(a.ip)
 		return
 	}
 	if !c.granted(now, a) {

@@ -18,7 +18,7 @@ func (c *Core) believe(now time.Time, h *host) {
 	s := &h.state
 	// An hour covers the waits that the state does not contain: for an address with many
 	// hosts, a fence, a longer delay that was configured then.
-	explained := max(gap(s, c.delay(h), s.CrawlDelay), c.cfg.LongestPause(h.name),
+	explained := max(gap(s, c.delay(h), s.CrawlDelay), c.cfg.Dispatcher.LongestPause(h.name),
 		failureWait(s.Failures), LongWait)
 	s.NotBefore = earlier(s.NotBefore, now.Add(explained))
 	s.FrozenUntil = earlier(s.FrozenUntil, now.Add(c.cfg.Freeze))
@@ -55,7 +55,7 @@ func (c *Core) forgive(now time.Time, h *host) {
 		return
 	}
 	revive(s)
-	s.NotBefore = earlier(s.NotBefore, now.Add(max(c.gap(h), c.cfg.LongestPause(h.name))))
+	s.NotBefore = earlier(s.NotBefore, now.Add(max(c.gap(h), c.cfg.Dispatcher.LongestPause(h.name))))
 }
 
 // shorten ends a wait that a longer configured gap has left. Every request to the host has ended
@@ -66,7 +66,7 @@ func (c *Core) shorten(now time.Time, h *host) {
 	s := &h.state
 	wait := max(gap(s, c.delay(h), s.CrawlDelay), h.paused)
 	if h.requests == 0 { // its last URL is not known
-		wait = max(wait, c.cfg.LongestPause(h.name))
+		wait = max(wait, c.cfg.Dispatcher.LongestPause(h.name))
 	}
 	if s.Failures > 0 {
 		wait = max(wait, failureWait(s.Failures))

@@ -16,11 +16,8 @@ func TestGapsThatGrow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	addr := netip.MustParseAddr("127.0.0.1")
-	delay, ipDelay := time.Second, time.Duration(0)
-	core := New(Config{
-		Delay:   func(crawl.Host, netip.Addr) time.Duration { return delay },
-		IPDelay: func(netip.Addr) time.Duration { return ipDelay },
-	})
+	rules := &fakeRules{delay: time.Second}
+	core := New(Config{Dispatcher: rules})
 	activate := func(host crawl.Host, state crawl.HostState, acquired time.Time) {
 		t.Helper()
 		robots := &crawl.Robots{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}
@@ -55,7 +52,7 @@ func TestGapsThatGrow(t *testing.T) {
 	open := next("open.test")
 
 	now = now.Add(500 * time.Millisecond)
-	delay, ipDelay = 3*time.Second, 2*time.Second
+	rules.delay, rules.ipDelay = 3*time.Second, 2*time.Second
 	core.GapsChanged(now, true)
 	activate("disk.test", crawl.HostState{NotBefore: now}, now) // its last request ended a moment ago
 	now = now.Add(2900 * time.Millisecond)                      // 3.4 s
@@ -81,7 +78,7 @@ func TestGapsThatGrow(t *testing.T) {
 	// three after their ends. The address has no wait any more, so the third, which stands in line for
 	// it, goes at once.
 	now = now.Add(500 * time.Millisecond)
-	delay, ipDelay = time.Second, 0
+	rules.delay, rules.ipDelay = time.Second, 0
 	core.GapsChanged(now, false)
 	third, ok := core.Next(now)
 	if !ok || third.Host == first.Host || third.Host == second.Host {
@@ -127,8 +124,8 @@ func TestDelayShrinks(t *testing.T) {
 		"nothing": {crawl.HostState{}, 0},
 	} {
 		for _, disk := range []bool{false, true} {
-			delay := time.Hour
-			core := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return delay }})
+			rules := &fakeRules{delay: time.Hour}
+			core := New(Config{Dispatcher: rules})
 			activate := func() {
 				q := Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u}}}
 				if c.state.CrawlDelay > 0 {
@@ -140,7 +137,7 @@ func TestDelayShrinks(t *testing.T) {
 			if !disk {
 				activate()
 			}
-			delay = time.Second
+			rules.delay = time.Second
 			core.GapsChanged(now, false)
 			if disk {
 				activate()
@@ -160,11 +157,8 @@ func TestDelayShrinks(t *testing.T) {
 func TestAddressGapShrinks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	ipDelay := time.Hour
-	core := New(Config{
-		Delay:   func(crawl.Host, netip.Addr) time.Duration { return 0 },
-		IPDelay: func(netip.Addr) time.Duration { return ipDelay },
-	})
+	rules := &fakeRules{ipDelay: time.Hour}
+	core := New(Config{Dispatcher: rules})
 	for _, host := range []crawl.Host{"a.test", "b.test"} {
 		u, err := urlnorm.Parse("http://" + string(host) + "/")
 		if err != nil {
@@ -184,7 +178,7 @@ func TestAddressGapShrinks(t *testing.T) {
 	core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
 	core.Completed(now, v.ID)
 	now = now.Add(time.Minute)
-	ipDelay = time.Second
+	rules.ipDelay = time.Second
 	core.GapsChanged(now, false)
 	for _, wait := range []time.Duration{999 * time.Millisecond, time.Second} {
 		if _, ok := core.Next(now.Add(wait)); ok != (wait == time.Second) {

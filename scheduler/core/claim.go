@@ -47,7 +47,7 @@ func (c *Core) SetDelay(now time.Time, name crawl.Host, d time.Duration) bool {
 
 // delay is the configured gap of h at its present address, or what a program outside wants.
 func (c *Core) delay(h *host) time.Duration {
-	return max(c.cfg.Delay(h.name, h.addr()), h.state.AskedDelay)
+	return max(c.cfg.Dispatcher.Delay(h.name, h.addr()), h.state.AskedDelay)
 }
 
 // Block has a host wait until then, whatever else it waits for. It reports false if the host is not

@@ -8,27 +8,50 @@ import (
 	"crawlnode/retry"
 )
 
+// Dispatcher is what the core asks of the dispatcher that it decides for. It is asked for every
+// decision, so that a change takes effect at once: each method must be cheap, and must not call the
+// core.
+type Dispatcher interface {
+	// Delay is the configured least gap for a host at addr. addr is the zero Addr while the host is
+	// not resolved.
+	Delay(host crawl.Host, addr netip.Addr) time.Duration
+	// Pause is the configured least gap after a request for a URL, where that is chosen by the URL and
+	// not by its host; 0: that of the host.
+	Pause(it *crawl.Item) time.Duration
+	// LongestPause is the longest that a URL of a host may have: what is known of a host that was on
+	// disk.
+	LongestPause(host crawl.Host) time.Duration
+	// IPDelay is the least gap for one address, across all its hosts; 0 allows any number of requests
+	// to the address at a time.
+	IPDelay(addr netip.Addr) time.Duration
+	// Excluded reports whether an item was queued by older rules and must not be fetched any more. Its
+	// visit is handed out at once, without look-up, wait or share, and without the data that a request
+	// needs. ExcludeChanged says that the answers changed.
+	Excluded(it *crawl.Item) bool
+	// Retries is how often a URL is tried again that failed; it is asked when a visit begins.
+	Retries(it *crawl.Item) int
+	// Received is how many bytes of the payload of an open visit have arrived, so that a large one is
+	// not taken for a slow one.
+	Received(visit uint64) int64
+}
+
+// Turns says which process may make the next request to an address with an IPDelay. Both methods
+// must be cheap, and must not call the core.
+type Turns interface {
+	// Turn reports whether this process may, after wait. If not, TurnCame follows when it may.
+	Turn(addr netip.Addr) (wait time.Duration, ok bool)
+	// Idle says that no host needs the address any more.
+	Idle(addr netip.Addr)
+}
+
 // Config has the settings of the scheduler. The zero value works: each field that is zero
 // gets its default.
 type Config struct {
-	// Delay is the configured least gap for a host at addr. addr is the zero
-	// Addr while the host is not resolved. It is called for every decision, so
-	// that a change takes effect at once, and must be cheap. Default: always 1 s.
-	Delay func(host crawl.Host, addr netip.Addr) time.Duration
-	// Pause is the configured least gap after a request for a URL, where that is chosen by the
-	// URL and not by its host; 0: that of the host. LongestPause is the longest that a URL of a
-	// host may have: what is known of a host that was on disk. Default: always 0.
-	Pause        func(it *crawl.Item, addr netip.Addr) time.Duration
-	LongestPause func(host crawl.Host) time.Duration
-	// IPDelay is the least gap for one address, across all its hosts; 0 allows any
-	// number of requests to the address at a time.
-	// Default: always 0.
-	IPDelay func(addr netip.Addr) time.Duration
-	// Turn reports whether this process may make the next request to an address with an
-	// IPDelay, after wait. If not, TurnCame follows when it may. Idle says that no host needs
-	// the address any more. Both must be cheap. Default: it always may.
-	Turn func(addr netip.Addr) (wait time.Duration, ok bool)
-	Idle func(addr netip.Addr)
+	// Dispatcher's default is one without rules: every host has a gap of 1 s and no URL a pause, an
+	// address has no gap, nothing is excluded, and a failed URL has crawl.DefaultRetries.
+	Dispatcher Dispatcher
+	// Turns is nil where it is always this process's turn.
+	Turns Turns
 	// MaxActive bounds the hosts in memory. Default 20,000.
 	MaxActive int
 	// MaxBytes bounds the memory of the hosts, roughly: their URLs and their robots.txt
@@ -37,14 +60,6 @@ type Config struct {
 	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
 	// package shares divides them. Defaults 256 and 64.
 	Fetchers, Lookups int
-	// Received is how many bytes of the payload of an open visit have arrived, so that a
-	// large one is not taken for a slow one. Default: always 0.
-	Received func(visit uint64) int64
-	// Excluded reports whether an item was queued by older rules and must not be fetched
-	// any more. Its visit is handed out at once, without look-up, wait or share, and
-	// without the data that a request needs. It is called for every decision;
-	// ExcludeChanged says that its answers changed. Default: never.
-	Excluded func(it *crawl.Item) bool
 	// ItemsPerHost is how many URLs a host has in memory after a Refill.
 	// Default 16.
 	ItemsPerHost int
@@ -53,9 +68,6 @@ type Config struct {
 	Shares [crawl.Bands]int
 	// MaxFailures in a row freeze a host. Default 5.
 	MaxFailures int
-	// Retries is how often a URL is tried again that failed; it is read when a visit begins.
-	// Default: always crawl.DefaultRetries.
-	Retries func(it *crawl.Item) int
 	// Freeze is for how long. Default 1 h.
 	Freeze time.Duration
 	// Forgive, if set, is a time before which failures of hosts do not count any more: see
@@ -101,28 +113,29 @@ const (
 	maxOrigins = 8
 )
 
+// withoutRules is the default Dispatcher.
+type withoutRules struct{}
+
+func (withoutRules) Delay(crawl.Host, netip.Addr) time.Duration { return time.Second }
+func (withoutRules) Pause(*crawl.Item) time.Duration            { return 0 }
+func (withoutRules) LongestPause(crawl.Host) time.Duration      { return 0 }
+func (withoutRules) IPDelay(netip.Addr) time.Duration           { return 0 }
+func (withoutRules) Excluded(*crawl.Item) bool                  { return false }
+func (withoutRules) Retries(*crawl.Item) int                    { return crawl.DefaultRetries }
+func (withoutRules) Received(uint64) int64                      { return 0 }
+
+// alwaysOurs is the default Turns.
+type alwaysOurs struct{}
+
+func (alwaysOurs) Turn(netip.Addr) (wait time.Duration, ok bool) { return 0, true }
+func (alwaysOurs) Idle(netip.Addr)                               {}
+
 func (c Config) withDefaults() Config {
-	if c.Delay == nil {
-		c.Delay = func(crawl.Host, netip.Addr) time.Duration { return time.Second }
+	if c.Dispatcher == nil {
+		c.Dispatcher = withoutRules{}
 	}
-	if c.Pause == nil {
-		c.Pause = func(*crawl.Item, netip.Addr) time.Duration { return 0 }
-		c.LongestPause = func(crawl.Host) time.Duration { return 0 }
-	}
-	if c.Received == nil {
-		c.Received = func(uint64) int64 { return 0 }
-	}
-	if c.Retries == nil {
-		c.Retries = func(*crawl.Item) int { return crawl.DefaultRetries }
-	}
-	if c.Excluded == nil {
-		c.Excluded = func(*crawl.Item) bool { return false }
-	}
-	if c.IPDelay == nil {
-		c.IPDelay = func(netip.Addr) time.Duration { return 0 }
-	}
-	if c.Turn == nil {
-		c.Turn, c.Idle = func(netip.Addr) (time.Duration, bool) { return 0, true }, func(netip.Addr) {}
+	if c.Turns == nil {
+		c.Turns = alwaysOurs{}
 	}
 	for _, d := range []struct {
 		field *int

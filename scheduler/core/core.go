@@ -177,7 +177,7 @@ func (c *Core) pauseTaken(h *host) {
 		return
 	}
 	for i := range h.items {
-		h.takenPause = max(h.takenPause, c.cfg.Pause(&h.items[i], h.addr()))
+		h.takenPause = max(h.takenPause, c.cfg.Dispatcher.Pause(&h.items[i]))
 	}
 }
 
@@ -204,7 +204,7 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 		if a == nil {
 			continue // dropped meanwhile
 		}
-		if next := now.Add(c.cfg.IPDelay(ip)); grew {
+		if next := now.Add(c.cfg.Dispatcher.IPDelay(ip)); grew {
 			a.next = next
 		} else {
 			a.next = earlier(a.next, next)
@@ -227,7 +227,7 @@ func (c *Core) HostGapsChanged(now time.Time, change func(crawl.Host) (grew, shr
 		for _, h := range c.sorted(p) {
 			grew, shrank := change(h.name)
 			if h.last != nil {
-				pause := c.cfg.Pause(h.last, h.addr())
+				pause := c.cfg.Dispatcher.Pause(h.last)
 				grew, shrank = grew || pause > h.paused, shrank || pause < h.paused
 				h.paused = pause
 			}
@@ -244,7 +244,7 @@ func (c *Core) HostGapsChanged(now time.Time, change func(crawl.Host) (grew, shr
 	}
 }
 
-// ExcludeChanged says that the answers of Config.Excluded may have changed.
+// ExcludeChanged says that the answers of Dispatcher.Excluded may have changed.
 func (c *Core) ExcludeChanged(now time.Time) {
 	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
 		for _, h := range c.sorted(p) {
@@ -364,7 +364,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		open: true,
 		cuts: c.shares.cuts.of(&h.items[i]),
 	}
-	v.retries = c.cfg.Retries(&v.item)
+	v.retries = c.cfg.Dispatcher.Retries(&v.item)
 	h.lent = v.item.Via == crawl.ViaGuest
 	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
@@ -377,7 +377,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		ID:     v.id,
 		Addr:   h.addr(),
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
-		Gap:    max(c.gap(h), c.cfg.Pause(&v.item, h.addr())),
+		Gap:    max(c.gap(h), c.cfg.Dispatcher.Pause(&v.item)),
 		Domain: h.domain.Name(),
 
 		Retries: v.retries,
@@ -439,7 +439,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	}
 	if a := h.turn; a != nil {
 		if r.Requested {
-			a.next = now.Add(c.cfg.IPDelay(a.ip))
+			a.next = now.Add(c.cfg.Dispatcher.IPDelay(a.ip))
 		}
 		c.unclaim(now, h)
 	} else if r.Requested {
@@ -480,7 +480,7 @@ func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 
 // pauseAfter notes the pause after a request for an item.
 func (c *Core) pauseAfter(h *host, it *crawl.Item) {
-	pause := c.cfg.Pause(it, h.addr())
+	pause := c.cfg.Dispatcher.Pause(it)
 	if pause <= 0 {
 		h.last, h.paused = nil, 0
 		return

@@ -12,11 +12,8 @@ import (
 // freezes. Its URLs are refused within seconds, beside others who lose nothing.
 func TestExcludedAtOnce(t *testing.T) {
 	t.Parallel()
-	excluded := false
 	bad := func(h crawl.Host) bool { return strings.HasSuffix(string(h), "bad.test") }
-	r := newRush(t, Config{MaxFailures: 1, Fetchers: 64, Excluded: func(it *crawl.Item) bool {
-		return excluded && strings.HasSuffix(it.URL.Host(), "bad.test")
-	}}, func(h crawl.Host) temperament {
+	r := newRush(t, Config{MaxFailures: 1, Fetchers: 64}, func(h crawl.Host) temperament {
 		k := quick(h)
 		switch {
 		case strings.HasSuffix(string(h), ".name.bad.test"):
@@ -38,7 +35,7 @@ func TestExcludedAtOnce(t *testing.T) {
 	if counts.Frozen < 10 || r.core.Lookups() < 1000 || counts.InFlight < 10 {
 		t.Fatalf("the attack is none: %+v, %d look-ups", counts, r.core.Lookups())
 	}
-	excluded = true
+	r.excluded = "bad.test"
 	r.core.ExcludeChanged(r.now)
 	during := r.of(good, 10*time.Second)
 	left := 0
@@ -59,14 +56,14 @@ func TestExcludedAtOnce(t *testing.T) {
 // TestExcludeTakenBack: what is excluded no more is fetched as before.
 func TestExcludeTakenBack(t *testing.T) {
 	t.Parallel()
-	excluded := true
-	r := newRush(t, Config{Excluded: func(*crawl.Item) bool { return excluded }}, quick)
+	r := newRush(t, Config{}, quick)
+	r.excluded = "a.test"
 	r.fetchers = 0 // so that nothing is handed out yet
 	r.add("a.test")
 	if r.pass(time.Second); r.core.hosts["a.test"].status != Ready {
 		t.Fatalf("an excluded host is %v", r.core.hosts["a.test"].status)
 	}
-	excluded = false
+	r.excluded = ""
 	r.core.ExcludeChanged(r.now)
 	r.fetchers = 1
 	if r.pass(2 * time.Second); r.visits["a.test"] < 2 || r.core.hosts["a.test"].errors > 0 ||

@@ -41,15 +41,7 @@ func TestVisitGap(t *testing.T) {
 	} {
 		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 		addr := netip.MustParseAddr("127.0.0.1")
-		core := New(Config{
-			Delay: func(_ crawl.Host, a netip.Addr) time.Duration {
-				if a != addr {
-					return 0
-				}
-				return c.delay
-			},
-			IPDelay: func(netip.Addr) time.Duration { return c.ipDelay },
-		})
+		core := New(Config{Dispatcher: &fakeRules{delay: c.delay, at: addr, ipDelay: c.ipDelay}})
 		u, err := urlnorm.Parse("http://a.test/")
 		if err != nil {
 			t.Fatal(err)
@@ -69,10 +61,7 @@ func TestVisitGap(t *testing.T) {
 func TestCrawlDelayAfterTDM(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	core := New(Config{
-		Delay:   func(crawl.Host, netip.Addr) time.Duration { return time.Second },
-		IPDelay: func(netip.Addr) time.Duration { return 0 },
-	})
+	core := New(Config{})
 	u, err := urlnorm.Parse("http://a.test/")
 	if err != nil {
 		t.Fatal(err)
@@ -110,16 +99,8 @@ func TestCrawlDelayAfterTDM(t *testing.T) {
 func TestPauseOfURL(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	pause := 20 * time.Second
-	core := New(Config{
-		Pause: func(it *crawl.Item, _ netip.Addr) time.Duration {
-			if it.URL.Path() == "/slow" {
-				return pause
-			}
-			return 0
-		},
-		LongestPause: func(crawl.Host) time.Duration { return pause },
-	})
+	rules := &fakeRules{delay: time.Second, pause: 20 * time.Second}
+	core := New(Config{Dispatcher: rules})
 	var items []crawl.Item
 	for i, path := range []string{"/slow", "/"} {
 		u, err := urlnorm.Parse("http://a.test" + path)
@@ -140,7 +121,7 @@ func TestPauseOfURL(t *testing.T) {
 		if s, _ := core.HostState(v.ID); s.NotBefore.Sub(now) != want {
 			t.Errorf("the host waits %v, want %v", s.NotBefore.Sub(now), want)
 		}
-		if want == pause { // a partition that is taken over again counts from then
+		if want == rules.pause { // a partition that is taken over again counts from then
 			core.Acquired(now, 0, now.Add(time.Second))
 			now = now.Add(time.Second)
 		}
@@ -153,10 +134,10 @@ func TestPauseOfURL(t *testing.T) {
 		now = now.Add(1)
 	}
 	// A stored wait is believed as far as a pause of a URL explains it, and so a longer one of 2 h.
-	pause = 2 * time.Hour
+	rules.pause = 2 * time.Hour
 	core.Activate(now,
 		Queue{Host: "b.test", State: crawl.HostState{NotBefore: now.Add(3 * time.Hour)}}, time.Time{})
-	if wait := core.hosts["b.test"].state.NotBefore.Sub(now); wait != pause {
+	if wait := core.hosts["b.test"].state.NotBefore.Sub(now); wait != rules.pause {
 		t.Errorf("b.test waits %v", wait)
 	}
 }
@@ -179,16 +160,7 @@ func TestTakenOver(t *testing.T) {
 		url   urlnorm.URL
 		want  time.Duration
 	}{{true, slow, 20 * time.Second}, {true, u, 5 * time.Second}, {false, slow, 5 * time.Second}} {
-		core := New(Config{
-			Delay: func(crawl.Host, netip.Addr) time.Duration { return 5 * time.Second },
-			Pause: func(it *crawl.Item, _ netip.Addr) time.Duration {
-				if it.URL == slow {
-					return 20 * time.Second
-				}
-				return 0
-			},
-			LongestPause: func(crawl.Host) time.Duration { return 20 * time.Second },
-		})
+		core := New(Config{Dispatcher: &fakeRules{delay: 5 * time.Second, pause: 20 * time.Second}})
 		q := Queue{Host: "a.test", Items: []crawl.Item{{URL: c.url}}}
 		if c.taken {
 			q.Taken = now

@@ -179,7 +179,7 @@ func (c *Core) gap(h *host) time.Duration {
 	addr := h.addr()
 	g := gap(&h.state, c.delay(h), h.state.CrawlDelay)
 	if addr.IsValid() {
-		g = max(g, c.cfg.IPDelay(addr))
+		g = max(g, c.cfg.Dispatcher.IPDelay(addr))
 	}
 	return g
 }

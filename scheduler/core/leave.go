@@ -13,7 +13,7 @@ import (
 // about them are ignored.
 func (c *Core) remove(now time.Time, h *host) {
 	if h.open && h.turn != nil {
-		h.turn.next = now.Add(c.cfg.IPDelay(h.turn.ip))
+		h.turn.next = now.Add(c.cfg.Dispatcher.IPDelay(h.turn.ip))
 	}
 	if h.line != nil {
 		h.line.remove(h)
@@ -178,7 +178,7 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 func (c *Core) lineWaits(now time.Time) map[*host]time.Time {
 	out := make(map[*host]time.Time)
 	for _, a := range c.addrs {
-		at, step := crawl.Latest(a.next, now), c.cfg.IPDelay(a.ip)
+		at, step := crawl.Latest(a.next, now), c.cfg.Dispatcher.IPDelay(a.ip)
 		for h := a.line.first; h != nil; h = h.behind {
 			at = at.Add(step)
 			out[h] = at

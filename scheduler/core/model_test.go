@@ -51,12 +51,11 @@ type modelVisit struct {
 }
 
 type model struct {
+	fakeRules
 	t       *testing.T
 	rng     *rand.Rand
 	core    *Core
 	now     time.Time
-	delay   time.Duration
-	ipDelay time.Duration
 	hosts   []*modelHost
 	byName  map[crawl.Host]*modelHost
 	addrs   map[netip.Addr]time.Time // earliest start of the next request there
@@ -73,22 +72,17 @@ func newModel(t *testing.T, seed uint64) *model {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	m := &model{
 		t: t, rng: rng, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
-		delay:   time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
-		ipDelay: time.Duration(rng.IntN(3)) * 100 * time.Millisecond,
-		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{},
+		fakeRules: fakeRules{
+			delay:   time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
+			ipDelay: time.Duration(rng.IntN(3)) * 100 * time.Millisecond,
+		},
+		byName: map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{},
 		quiet: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
 		away: map[netip.Addr]bool{}, idle: map[netip.Addr]bool{},
 	}
 	m.core = New(Config{
-		Delay:   func(h crawl.Host, _ netip.Addr) time.Duration { return m.delayOf(m.byName[h]) },
-		IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
-		Turn: func(ip netip.Addr) (time.Duration, bool) {
-			m.idle[ip] = false
-			return 0, !m.away[ip]
-		},
-		Idle:         func(ip netip.Addr) { m.idle[ip] = true },
-		Pause:        func(it *crawl.Item, _ netip.Addr) time.Duration { return pauseOf(it) },
-		LongestPause: func(crawl.Host) time.Duration { return modelPause },
+		Dispatcher:   m,
+		Turns:        m,
 		MaxActive:    6,
 		ItemsPerHost: 3,
 		Quantum:      4,
@@ -105,6 +99,17 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	return m
 }
+
+func (m *model) Delay(h crawl.Host, _ netip.Addr) time.Duration { return m.delayOf(m.byName[h]) }
+func (*model) Pause(it *crawl.Item) time.Duration               { return pauseOf(it) }
+func (*model) LongestPause(crawl.Host) time.Duration            { return modelPause }
+
+func (m *model) Turn(ip netip.Addr) (wait time.Duration, ok bool) {
+	m.idle[ip] = false
+	return 0, !m.away[ip]
+}
+
+func (m *model) Idle(ip netip.Addr) { m.idle[ip] = true }
 
 // modelPause is the pause after some URLs.
 const modelPause = 3 * time.Second

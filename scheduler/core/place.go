@@ -43,7 +43,7 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 		return c.decideDead(h), time.Time{}
 	}
 	if len(h.items) > 0 {
-		h.excluded = c.cfg.Excluded(&h.items[0])
+		h.excluded = c.cfg.Dispatcher.Excluded(&h.items[0])
 	}
 	start := c.start(h)
 	if start.Sub(now) <= LoadAhead || h.excluded {

@@ -68,6 +68,13 @@ type player struct {
 	wait map[netip.Addr]time.Duration // addresses whose turn it is, with turns
 }
 
+func (p *player) Turn(ip netip.Addr) (wait time.Duration, ok bool) {
+	wait, ok = p.wait[ip]
+	return wait, ok
+}
+
+func (p *player) Idle(ip netip.Addr) { p.say("  idle %v", ip) }
+
 func play(t *testing.T, script string) string {
 	t0 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := &player{t: t, t0: t0, now: t0, core: New(Config{}), wait: map[netip.Addr]time.Duration{}}
@@ -190,20 +197,14 @@ func (p *player) command(fields []string) {
 	}
 	switch name {
 	case "config":
-		delay, ipDelay := p.dur(args["delay"]), p.dur(args["ipdelay"])
 		c := Config{
-			Delay:        func(crawl.Host, netip.Addr) time.Duration { return delay },
-			IPDelay:      func(netip.Addr) time.Duration { return ipDelay },
+			Dispatcher:   &fakeRules{delay: p.dur(args["delay"]), ipDelay: p.dur(args["ipdelay"])},
 			MaxActive:    p.num(args["max"]),
 			ItemsPerHost: p.num(args["items"]),
 			Quantum:      p.num(args["quantum"]),
 		}
 		if has(words, "turns") {
-			c.Turn = func(ip netip.Addr) (time.Duration, bool) {
-				wait, ok := p.wait[ip]
-				return wait, ok
-			}
-			c.Idle = func(ip netip.Addr) { p.say("  idle %v", ip) }
+			c.Turns = p
 		}
 		p.core = New(c)
 	case "activate":

@@ -17,6 +17,7 @@ import (
 // rush is a Core with fetchers and name servers that take their time, driven by a clock
 // of its own. Every host has pages without end.
 type rush struct {
+	fakeRules
 	t        *testing.T
 	core     *Core
 	now      time.Time
@@ -57,15 +58,20 @@ type rushEvent struct {
 
 func newRush(t *testing.T, cfg Config, kind func(crawl.Host) temperament) *rush {
 	cfg = cfg.withDefaults()
-	r := &rush{rates: map[uint64]rushRate{}}
-	cfg.Received = func(id uint64) int64 {
-		return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes)
+	r := &rush{
+		fakeRules: fakeRules{delay: 500 * time.Millisecond},
+		rates:     map[uint64]rushRate{},
 	}
-	cfg.Delay = func(crawl.Host, netip.Addr) time.Duration { return 500 * time.Millisecond }
+	cfg.Dispatcher = r
 	r.t, r.core, r.now, r.fetchers, r.kind = t, New(cfg), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		cfg.Fetchers, kind
 	r.open, r.visits, r.limit = map[uint64]bool{}, map[crawl.Host]int{}, time.Minute
 	return r
+}
+
+// Received is how much of the payload of a visit has arrived.
+func (r *rush) Received(id uint64) int64 {
+	return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes)
 }
 
 func (r *rush) add(names ...crawl.Host) {

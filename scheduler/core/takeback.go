@@ -145,7 +145,7 @@ func (c *Core) openVisits(now time.Time) (open, late []*visit) {
 			continue
 		case age < overdue:
 			look(v.begun.Add(overdue))
-		case float64(c.cfg.Received(v.id)) < dripRate*age.Seconds():
+		case float64(c.cfg.Dispatcher.Received(v.id)) < dripRate*age.Seconds():
 			look(now.Add(relook))
 			late = append(late, v)
 		default:

@@ -15,7 +15,7 @@ import (
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
-	c := New(Config{Delay: func(crawl.Host, netip.Addr) time.Duration { return 0 }})
+	c := New(Config{Dispatcher: &fakeRules{}})
 	const host = crawl.Host("a.test")
 	var items []crawl.Item
 	for i := range 4 {

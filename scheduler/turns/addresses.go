@@ -26,8 +26,8 @@ const (
 // Member is a process of the cluster.
 type Member = addresses.Member
 
-// Cluster is what Turns asks of the nodes. Its methods must not block, except Call, nor call the
-// Turns.
+// Cluster is what Turns asks of its node and the others. Its methods must not block, except Call,
+// nor call the Turns.
 type Cluster interface {
 	// Holder is who holds a partition, as far as is known; "": nobody. It is Self's id exactly when
 	// this node does.
@@ -40,23 +40,22 @@ type Cluster interface {
 	// its lease, and no view since has ended the holding. Whether this node crawls itself does not
 	// matter.
 	May(p crawl.Partition) bool
+	// Clock is the clock that leases are measured with: it counts through sleep.
+	Clock() time.Duration
+	// Gap is the least gap between two requests to an address; 0: none.
+	Gap(ip netip.Addr) time.Duration
+	// Came is called with addresses whose turn has come.
+	Came(ips []netip.Addr)
 	// Call sends a batch, and returns only what the target itself answers.
 	Call(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)
 }
 
-// Options are what Turns needs of the node. All are required. The functions must not block, nor
-// call the Turns.
+// Options are what Turns needs of the node. All are required.
 type Options struct {
 	Self addresses.Member
 	// Partitions is the cluster's number of partitions.
 	Partitions int
 	Cluster    Cluster
-	// Clock is the clock that leases are measured with: it counts through sleep.
-	Clock func() time.Duration
-	// Gap is the least gap between two requests to an address; 0: none.
-	Gap func(netip.Addr) time.Duration
-	// Came is called with addresses whose turn has come.
-	Came func([]netip.Addr)
 }
 
 // Turns knows whose turn it is to request an address. Its methods may be called from any
@@ -73,23 +72,29 @@ type Turns struct {
 // New returns the turns of a node that keeps no address yet.
 func New(o Options) *Turns {
 	t := &Turns{o: o, look: make(chan struct{}, 1), busy: make(map[addresses.Member]bool)}
-	t.table = addresses.New(addresses.Config{
-		Self: o.Self, Gap: o.Gap, Holder: t.holder,
-		Crawls: o.Cluster.Crawls, May: o.Cluster.May,
-		Partition: func(ip netip.Addr) crawl.Partition { return PartitionOf(ip, o.Partitions) },
-	})
+	t.table = addresses.New(o.Self, tableNode{o.Cluster, t})
 	return t
 }
 
-// holder is the process that holds a partition.
-func (t *Turns) holder(p crawl.Partition) (addresses.Member, bool) {
-	switch id := t.o.Cluster.Holder(p); id {
+// tableNode is the node as the table sees it.
+type tableNode struct {
+	Cluster
+	turns *Turns
+}
+
+func (n tableNode) Partition(ip netip.Addr) crawl.Partition {
+	return PartitionOf(ip, n.turns.o.Partitions)
+}
+
+// Holder is the process that holds a partition.
+func (n tableNode) Holder(p crawl.Partition) (addresses.Member, bool) {
+	switch id := n.Cluster.Holder(p); id {
 	case "":
 		return addresses.Member{}, false
-	case t.o.Self.ID:
-		return t.o.Self, true
+	case n.turns.o.Self.ID:
+		return n.turns.o.Self, true
 	default:
-		to := t.o.Cluster.Target(id)
+		to := n.Target(id)
 		return addresses.Member{ID: id, Boot: crawl.Boot(to.Boot)}, to.ID != ""
 	}
 }
@@ -103,11 +108,11 @@ func PartitionOf(ip netip.Addr, partitions int) crawl.Partition {
 // with runs f on the table, and then tells of what came of it.
 func (t *Turns) with(f func(now time.Duration, table *addresses.Table)) {
 	t.mu.Lock()
-	f(t.o.Clock(), t.table)
+	f(t.o.Cluster.Clock(), t.table)
 	came, waiting := t.table.Came(), t.table.Waiting()
 	t.mu.Unlock()
 	if len(came) > 0 {
-		t.o.Came(came)
+		t.o.Cluster.Came(came)
 	}
 	if waiting {
 		crawl.Signal(t.look)
@@ -115,7 +120,7 @@ func (t *Turns) with(f func(now time.Duration, table *addresses.Table)) {
 }
 
 // Turn reports whether this node may request ip, after wait. If not, the turn is asked for, and
-// Options.Came tells when it has come.
+// Cluster.Came tells when it has come.
 func (t *Turns) Turn(ip netip.Addr) (wait time.Duration, ok bool) {
 	t.with(func(now time.Duration, table *addresses.Table) { wait, ok = table.Turn(now, ip) })
 	return wait, ok
@@ -140,7 +145,7 @@ func (t *Turns) End(ip netip.Addr, requested bool) {
 func (t *Turns) MayWrite(ip netip.Addr) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.table.MayWrite(t.o.Clock(), ip)
+	return t.table.MayWrite(t.o.Cluster.Clock(), ip)
 }
 
 // Hold begins to keep the addresses of a partition that was acquired. fenced says that another
@@ -161,7 +166,7 @@ func (t *Turns) Drop(p crawl.Partition) {
 func (t *Turns) Counts(unheard time.Duration) addresses.Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.table.Counts(t.o.Clock(), unheard)
+	return t.table.Counts(t.o.Cluster.Clock(), unheard)
 }
 
 // Silent counts the addresses that hosts here wait for and whose keepers have not answered for

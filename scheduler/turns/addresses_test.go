@@ -36,14 +36,9 @@ func newGroup(n int) *group {
 	for i := range n {
 		m := &member{id: crawl.NodeID("n" + string(rune('1'+i))), came: make(chan netip.Addr, 100)}
 		m.Turns = New(Options{
-			Self: Member{ID: m.id, Boot: crawl.Boot(i + 1)}, Partitions: 512, Cluster: caller{g, m.id},
-			Clock: func() time.Duration { return time.Since(start) },
-			Gap:   func(netip.Addr) time.Duration { return 100 * time.Millisecond },
-			Came: func(ips []netip.Addr) {
-				for _, ip := range ips {
-					m.came <- ip
-				}
-			},
+			Self:       Member{ID: m.id, Boot: crawl.Boot(i + 1)},
+			Partitions: 512,
+			Cluster:    caller{g, m, start},
 		})
 		g.nodes = append(g.nodes, m)
 	}
@@ -56,12 +51,22 @@ func newGroup(n int) *group {
 // caller is the group as one of its nodes sees it.
 type caller struct {
 	*group
-	self crawl.NodeID
+	member *member
+	start  time.Time // of the clock
 }
 
 func (caller) Holder(crawl.Partition) crawl.NodeID { return "n1" }
 func (caller) Crawls() bool                        { return true }
 func (caller) May(crawl.Partition) bool            { return true }
+
+func (c caller) Clock() time.Duration       { return time.Since(c.start) }
+func (caller) Gap(netip.Addr) time.Duration { return 100 * time.Millisecond }
+
+func (c caller) Came(ips []netip.Addr) {
+	for _, ip := range ips {
+		c.member.came <- ip
+	}
+}
 
 func (caller) Target(id crawl.NodeID) peer.Target {
 	return peer.Target{ID: string(id), Boot: uint64(id[1] - '0')}
@@ -79,7 +84,7 @@ func (c caller) Call(
 	}
 	for i, o := range c.nodes {
 		if string(o.id) == to.ID && to.Boot == uint64(i+1) {
-			return o.Serve(c.self, b), nil
+			return o.Serve(c.member.id, b), nil
 		}
 	}
 	return nil, errors.New("no such node")

@@ -26,7 +26,7 @@ func (s *Spreader) ChangeSettings(
 	ctx context.Context,
 	change crawl.CrawlChange,
 ) (crawl.CrawlReport, error) {
-	if err := s.o.Ready(); err != nil {
+	if err := s.o.Cluster.Ready(); err != nil {
 		return crawl.CrawlReport{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderPatience)
@@ -39,7 +39,7 @@ func (s *Spreader) ChangeSettings(
 		if made != nil {
 			s.o.Logger.Info("an operator changed the crawl's settings", "version", made.Version, "state",
 				made.State)
-			s.o.Changed()
+			s.o.Cluster.Changed()
 		}
 		left := s.awaitAll(ctx)
 		now := s.o.document()
@@ -145,7 +145,7 @@ func mayWiden(asker crawl.Caller, before, after *crawl.Settings, allowed bool) e
 // Control pauses, resumes or stops the crawl: here, durably, and on every
 // member that answers within orderPatience.
 func (s *Spreader) Control(ctx context.Context, action string) (crawl.ActionReport, error) {
-	if err := s.o.Ready(); err != nil {
+	if err := s.o.Cluster.Ready(); err != nil {
 		return crawl.ActionReport{}, err
 	}
 	var refused error
@@ -162,7 +162,7 @@ func (s *Spreader) Control(ctx context.Context, action string) (crawl.ActionRepo
 		return report, nil
 	}
 	s.o.Logger.Info("an operator changed the crawl", "action", action, "state", doc.State)
-	s.o.Changed()
+	s.o.Cluster.Changed()
 	report.Untold = append(report.Untold, s.untold(ctx)...)
 	return report, nil
 }
@@ -171,7 +171,7 @@ func (s *Spreader) Control(ctx context.Context, action string) (crawl.ActionRepo
 // orderPatience.
 func (s *Spreader) Revoke(ctx context.Context, token string) (crawl.RevokeReport, error) {
 	report := crawl.RevokeReport{ID: token, Untold: []string{}}
-	if err := s.o.Ready(); err != nil {
+	if err := s.o.Cluster.Ready(); err != nil {
 		return report, err
 	}
 	full := false
@@ -191,7 +191,7 @@ func (s *Spreader) Revoke(ctx context.Context, token string) (crawl.RevokeReport
 	}
 	if doc != nil {
 		s.o.Logger.Info("a token was revoked", "token", token)
-		s.o.Changed()
+		s.o.Cluster.Changed()
 	}
 	report.Untold = append(report.Untold, s.untold(ctx)...)
 	return report, nil
@@ -219,7 +219,7 @@ func (s *Spreader) Start() (changed bool, err error) {
 	} else {
 		s.o.Logger.Info("the crawl runs")
 	}
-	s.o.Changed()
+	s.o.Cluster.Changed()
 	return true, nil
 }
 

@@ -161,9 +161,8 @@ func TestChangesOfOneVersion(t *testing.T) {
 	if _, err := n.Control(t.Context(), crawl.ActionResume); err == nil {
 		t.Error("an idle crawl was resumed")
 	}
-	late := errors.New("not yet")
-	n.o.Ready = func() error { return late }
-	if _, err := change(5, ""); !errors.Is(err, late) {
+	n.late = errors.New("not yet")
+	if _, err := change(5, ""); !errors.Is(err, n.late) {
 		t.Errorf("before the node is ready: %v", err)
 	}
 }

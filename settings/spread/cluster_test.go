@@ -19,8 +19,10 @@ import (
 // testNode is a Spreader of a testCluster.
 type testNode struct {
 	*Spreader
-	doc     *crawldoc.Store
-	changed atomic.Int32 // calls of Options.Changed
+	doc       *crawldoc.Store
+	changed   atomic.Int32 // calls of Cluster.Changed
+	unfounded bool
+	late      error // of Cluster.Ready
 }
 
 // testCluster is Spreaders that call each other in memory.
@@ -44,38 +46,47 @@ func newCluster(t *testing.T, members int) *testCluster {
 	}
 	for _, m := range c.view.Members {
 		n := &testNode{doc: crawldoctest.NewStore(t, m.ID)}
-		n.Spreader = New(c.options(n, m.ID))
+		n.Spreader = New(Options{
+			Self:     m.ID,
+			Document: n.doc,
+			Cluster:  seenBy{c, n, m.ID},
+			Silence:  silence,
+			Version:  "test",
+			Logger:   slog.New(slog.DiscardHandler),
+		})
 		c.nodes[m.ID] = n
 	}
 	return c
 }
 
-func (c *testCluster) options(n *testNode, self crawl.NodeID) Options {
-	return Options{
-		Self: self, Document: n.doc, Silence: silence,
-		View: func() *membership.View { return c.view },
-		SilentFor: func(id crawl.NodeID, _ time.Time) time.Duration {
-			if c.isSilent(id) {
-				return silence
-			}
-			return 0
-		},
-		Call: func(
-			_ context.Context,
-			to membership.Member,
-			req *peer.CrawlRequest,
-		) (*peer.CrawlReply, error) {
-			if c.isSilent(self) || c.isSilent(to.ID) {
-				return nil, errors.New("no answer")
-			}
-			return c.nodes[to.ID].Serve(req)
-		},
-		Ready:   func() error { return nil },
-		Founded: func() bool { return true },
-		Changed: func() { n.changed.Add(1) },
-		Version: "test",
-		Logger:  slog.New(slog.DiscardHandler),
+// seenBy is the cluster as the Spreader of one node has it.
+type seenBy struct {
+	*testCluster
+	node *testNode
+	self crawl.NodeID
+}
+
+func (s seenBy) View() *membership.View { return s.view }
+func (s seenBy) Ready() error           { return s.node.late }
+func (s seenBy) Founded() bool          { return !s.node.unfounded }
+func (s seenBy) Changed()               { s.node.changed.Add(1) }
+
+func (s seenBy) SilentFor(id crawl.NodeID, _ time.Time) time.Duration {
+	if s.isSilent(id) {
+		return silence
 	}
+	return 0
+}
+
+func (s seenBy) Call(
+	_ context.Context,
+	to membership.Member,
+	req *peer.CrawlRequest,
+) (*peer.CrawlReply, error) {
+	if s.isSilent(s.self) || s.isSilent(to.ID) {
+		return nil, errors.New("no answer")
+	}
+	return s.nodes[to.ID].Serve(req)
 }
 
 func (c *testCluster) isSilent(id crawl.NodeID) bool {

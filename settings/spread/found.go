@@ -15,17 +15,17 @@ func (s *Spreader) Found() error {
 	}
 	_, err := s.o.Document.Change(
 		func(d *crawldoc.Document) *crawldoc.Document { return d.With(d.Settings, s.o.Self, time.Now()) })
-	s.o.Changed()
+	s.o.Cluster.Changed()
 	return err
 }
 
 // founding reports whether this node is a founder whose settings are not the
 // cluster's yet. It sends its document to no member before they are.
 func (s *Spreader) founding() bool {
-	v := s.o.View()
+	v := s.o.Cluster.View()
 	if v == nil || s.o.document().Version > 0 {
 		return false
 	}
 	self, _ := v.Member(s.o.Self)
-	return self.Since == 1 && !s.o.Founded()
+	return self.Since == 1 && !s.o.Cluster.Founded()
 }

@@ -11,30 +11,35 @@ import (
 	"crawlnode/settings/crawldoc"
 )
 
-// Options are what the package needs of the rest of the node. All are set, but for
-// AllowRemoteUnsafe. The functions read memory and call no node, but for Call.
-type Options struct {
-	Self     crawl.NodeID
-	Document *crawldoc.Store
+// Cluster is what the package asks of the rest of the node. Any goroutine calls it. Only Call asks
+// another node.
+type Cluster interface {
 	// View is the installed view; nil before there is one.
-	View func() *membership.View
+	View() *membership.View
 	// SilentFor is the time since a member's last renewal.
-	SilentFor func(id crawl.NodeID, now time.Time) time.Duration
-	// Silence makes a member silent: no caller waits for it.
-	Silence time.Duration
+	SilentFor(id crawl.NodeID, now time.Time) time.Duration
 	// Call asks a member, in the boot that is given; its Serve answers.
-	Call func(
+	Call(
 		ctx context.Context,
 		to membership.Member,
 		req *peer.CrawlRequest,
 	) (*peer.CrawlReply, error)
 	// Ready is nil once this node has the cluster's document; before that it is the error that
 	// callers of ChangeSettings, Control and Revoke get.
-	Ready func() error
+	Ready() error
 	// Founded reports whether this node has founded the partitions of its cluster.
-	Founded func() bool
-	// Changed is called after this package has stored another document.
-	Changed func()
+	Founded() bool
+	// Changed hears that this package has stored another document.
+	Changed()
+}
+
+// Options are the package's dependencies. All are set, but for AllowRemoteUnsafe.
+type Options struct {
+	Self     crawl.NodeID
+	Document *crawldoc.Store
+	Cluster  Cluster
+	// Silence makes a member silent: no caller waits for it.
+	Silence time.Duration
 	// Version is this program's, for the default of the user agent.
 	Version string
 	// AllowRemoteUnsafe lets callers from other machines widen what the crawl may reach.
@@ -44,14 +49,14 @@ type Options struct {
 
 // viewNumber is the installed view's, 0 before there is one.
 func (o *Options) viewNumber() crawl.Epoch {
-	if v := o.View(); v != nil {
+	if v := o.Cluster.View(); v != nil {
 		return v.Number
 	}
 	return 0
 }
 
 // others are the other members of the installed view.
-func (o *Options) others() []membership.Member { return o.View().Others(o.Self) }
+func (o *Options) others() []membership.Member { return o.Cluster.View().Others(o.Self) }
 
 // document is the newest one that this node has.
 func (o *Options) document() *crawldoc.Document { return o.Document.Current().Doc }

@@ -96,7 +96,7 @@ func (s *Spreader) Compare(id crawl.NodeID, theirs *peer.RulesStamp) (agrees boo
 	if s.agrees(theirs) {
 		return true
 	}
-	v := s.o.View()
+	v := s.o.Cluster.View()
 	if theirs == nil || v == nil {
 		return false
 	}
@@ -226,7 +226,7 @@ func (s *Spreader) call(
 ) (*peer.CrawlReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	reply, err := s.o.Call(ctx, m, req)
+	reply, err := s.o.Cluster.Call(ctx, m, req)
 	if err == nil && reply.Error != "" {
 		err = errors.New(reply.Error)
 	}
@@ -333,7 +333,7 @@ func (s *Spreader) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	}
 	changed, err := s.o.Document.Merge(doc, time.Now())
 	if changed {
-		s.o.Changed()
+		s.o.Cluster.Changed()
 	}
 	return errors.Join(full, err)
 }

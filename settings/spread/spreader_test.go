@@ -146,8 +146,7 @@ func TestOrdersReachEveryMember(t *testing.T) {
 func TestFounderFirst(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	founded := false
-	c.nodes["a"].o.Founded = func() bool { return founded }
+	c.nodes["a"].unfounded = true
 	ask := func() error {
 		_, err := c.nodes["a"].Serve(fetchOf(2))
 		return err
@@ -167,7 +166,7 @@ func TestFounderFirst(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 	// A start after the founding changes nothing.
-	founded = true
+	c.nodes["a"].unfounded = false
 	before := c.nodes["a"].o.document()
 	if err := c.nodes["a"].Found(); err != nil || c.nodes["a"].o.document() != before {
 		t.Errorf("founded again: %v", err)

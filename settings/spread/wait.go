@@ -39,7 +39,7 @@ func (s *Spreader) without(w *wanted) (all, answering []membership.Member) {
 			continue
 		}
 		all = append(all, m)
-		if (c == nil || c.failed.IsZero()) && s.o.SilentFor(m.ID, time.Now()) < s.o.Silence {
+		if (c == nil || c.failed.IsZero()) && s.o.Cluster.SilentFor(m.ID, time.Now()) < s.o.Silence {
 			answering = append(answering, m)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Spreader) CatchUp(ctx context.Context) bool {
 
 // caughtUp reports whether so many members have answered whole since CatchUp asked.
 func (s *Spreader) caughtUp() bool {
-	v := s.o.View()
+	v := s.o.Cluster.View()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fetchedEnough(v, s.o.Self, s.o.Document.Fresh, func(id crawl.NodeID) bool {
@@ -153,7 +153,7 @@ func (s *Spreader) Complete(now time.Time) bool {
 // heardLately reports whether so many members have renewed lately, each with the stamp of
 // its rules, that one of them is in each majority that this node is not in.
 func (s *Spreader) heardLately(now time.Time) bool {
-	view := s.o.View()
+	view := s.o.Cluster.View()
 	if view == nil {
 		return inEachMajority(0, 1)
 	}
@@ -164,7 +164,7 @@ func (s *Spreader) heardLately(now time.Time) bool {
 			continue
 		}
 		others++
-		if s.o.SilentFor(id, now) < s.o.Silence {
+		if s.o.Cluster.SilentFor(id, now) < s.o.Silence {
 			heard++
 		}
 	}
@@ -246,7 +246,7 @@ func (s *Spreader) owing(asks map[crawl.NodeID]uint64, now time.Time) (count int
 			continue // it has left the view, or has answered
 		}
 		count++
-		if !c.failed.IsZero() || s.o.SilentFor(id, now) >= s.o.Silence {
+		if !c.failed.IsZero() || s.o.Cluster.SilentFor(id, now) >= s.o.Silence {
 			answer = false
 		}
 	}

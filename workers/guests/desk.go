@@ -60,16 +60,23 @@ type Store interface {
 	Park(ctx context.Context, hosts []frontier.Parked) error
 }
 
-// Options are the parts of a Desk. All are required but Copied.
+// Node is what a Desk asks of its node. Any goroutine calls it. No method waits for a disk or for
+// another node, but the function that Copied returns does.
+type Node interface {
+	// Source is the dispatcher, which is made after the Desk. It is not called before Run.
+	Source() Source
+	// Copied is as in workers.Node.
+	Copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool
+	// Partition is a host's.
+	Partition(host crawl.Host) crawl.Partition
+	// Held are the partitions that the node holds and that have guests to be fetched, in their order.
+	Held() []crawl.Partition
+}
+
+// Options are the parts of a Desk. All are required but Log.
 type Options struct {
-	Source func() Source
-	Store  Store
-	// Copied is as in workers.Options.
-	Copied func([]crawl.Partition) func(context.Context) func(crawl.Partition) bool
-	// Partition is a host's, and Held are the partitions that this node holds and that have guests
-	// to be fetched.
-	Partition func(crawl.Host) crawl.Partition
-	Held      func() []crawl.Partition
+	Node  Node
+	Store Store
 	// Lease is how long a lease lasts for which no time is asked.
 	Lease time.Duration
 	// Log is told which guests are completed unseen; nil: nobody is.
@@ -227,7 +234,7 @@ func (d *Desk) removeLocked(id uint64) *visit {
 // end ends a visit: its host's gap begins, and its state is stored, without the hold. That is not
 // lost: until it is stored the hold lasts.
 func (d *Desk) end(v *visit, r crawl.Response) {
-	source := d.o.Source()
+	source := d.o.Node.Source()
 	source.Release(v.Visit, r)
 	if r.Requested {
 		_ = d.o.Store.Park(
@@ -260,7 +267,7 @@ func (d *Desk) takenBack(id uint64) {
 	if v.lease != 0 {
 		r.RetryAfter = max(withMargin(left), 0)
 	}
-	source := d.o.Source()
+	source := d.o.Node.Source()
 	source.Release(v.Visit, r)
 	source.Completed(v.Visit)
 }
@@ -284,7 +291,7 @@ func (d *Desk) shunLocked(host crawl.Host, until time.Time) {
 
 // Take is pipeline.Handout: it takes a visit whose guest may be requested now.
 func (d *Desk) Take(v crawl.Visit) bool {
-	taken, _ := d.o.Source().Context(v)
+	taken, _ := d.o.Node.Source().Context(v)
 	if v.Received != nil {
 		v.Received.Store(1 << 62) // its payload does not come here: it must not count as slow
 	}
@@ -338,7 +345,7 @@ func (d *Desk) Wanted() (out []scheduler.Wish) {
 		}
 	}
 	for h := range d.own {
-		out = append(out, scheduler.Wish{Partition: d.o.Partition(h), Host: h})
+		out = append(out, scheduler.Wish{Partition: d.o.Node.Partition(h), Host: h})
 	}
 	return out
 }

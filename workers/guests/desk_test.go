@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 // world is a dispatcher that opens a visit of each host that is wished for at once, unless it is
 // slow, and the frontier.
 type world struct {
+	node  *fakeNode
 	t     *testing.T
 	front *frontier.Frontier
 	desk  *Desk
@@ -48,12 +51,11 @@ func newWorld(t *testing.T, lease time.Duration) *world {
 		releases: map[crawl.Host][]crawl.Response{},
 		open:     map[uint64]crawl.Host{},
 	}
+	w.node = &fakeNode{source: w}
 	w.desk = New(Options{
-		Source:    func() Source { return w },
-		Store:     f,
-		Partition: func(crawl.Host) crawl.Partition { return 0 },
-		Lease:     lease,
-		Held:      func() []crawl.Partition { return []crawl.Partition{0} },
+		Node:  w.node,
+		Store: f,
+		Lease: lease,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -75,6 +77,27 @@ func newWorld(t *testing.T, lease time.Duration) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// fakeNode is a node that holds one partition, and has no replicas.
+type fakeNode struct {
+	source    Source
+	partition atomic.Uint32 // of all hosts
+}
+
+func (n *fakeNode) Source() Source          { return n.source }
+func (n *fakeNode) Held() []crawl.Partition { return []crawl.Partition{0} }
+
+func (n *fakeNode) Partition(crawl.Host) crawl.Partition {
+	return crawl.Partition(n.partition.Load())
+}
+
+func (n *fakeNode) Copied(
+	ps []crawl.Partition,
+) func(context.Context) func(crawl.Partition) bool {
+	return func(context.Context) func(crawl.Partition) bool {
+		return func(p crawl.Partition) bool { return slices.Contains(ps, p) }
+	}
 }
 
 // endAll takes all visits back, as a dispatcher does that ends.
@@ -360,7 +383,7 @@ func TestVisitsThatEnd(t *testing.T) {
 func TestNotHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, time.Minute)
-	w.desk.o.Partition = func(crawl.Host) crawl.Partition { return 9 }
+	w.node.partition.Store(9)
 	w.put(crawl.GuestLater, crawl.GuestPut{Crawl: "x", URL: "http://a.test/"})
 	if _, err := w.front.PutGuests(t.Context(), []guests.Put{{Partition: 9, Crawl: "x"}}); !errors.Is(
 		err, frontier.ErrNotHolder) {

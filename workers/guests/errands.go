@@ -87,7 +87,7 @@ func (d *Desk) WishOwn(host crawl.Host) (end func()) {
 	d.own[host]++
 	d.fresh = true
 	d.mu.Unlock()
-	d.o.Source().Look()
+	d.o.Node.Source().Look()
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -105,9 +105,9 @@ func (d *Desk) pendingLocked(c *call) (n int) {
 
 // wish looks for up to n guests that are due, and wishes for visits of their hosts.
 func (d *Desk) wish(ctx context.Context, c *call, q *Query, n int) (found int, err error) {
-	ps := d.o.Held()
+	ps := d.o.Node.Held()
 	if q.Host != "" {
-		ps = []crawl.Partition{d.o.Partition(q.Host)}
+		ps = []crawl.Partition{d.o.Node.Partition(q.Host)}
 	}
 	if len(ps) == 0 {
 		return 0, nil
@@ -142,7 +142,7 @@ func (d *Desk) wish(ctx context.Context, c *call, q *Query, n int) (found int, e
 		}
 	}
 	if found > 0 {
-		d.o.Source().Look()
+		d.o.Node.Source().Look()
 	}
 	return found, nil
 }
@@ -291,7 +291,7 @@ func (d *Desk) hold(
 	for _, v := range vs {
 		byVisit[v.ID] = v
 	}
-	safe, err = d.o.Source().Reserve(ctx, visits, func(v *crawl.Visit) crawl.LeaseHold {
+	safe, err = d.o.Node.Source().Reserve(ctx, visits, func(v *crawl.Visit) crawl.LeaseHold {
 		due := &byVisit[v.ID].due
 		return crawl.LeaseHold{
 			Until: until.Add(v.Gap),
@@ -319,13 +319,8 @@ func (d *Desk) hold(
 	return safe, nil
 }
 
-// copied is Options.Copied.
+// copied is Node.Copied of partitions that may come twice.
 func (d *Desk) copied(ps []crawl.Partition) func(context.Context) func(crawl.Partition) bool {
-	if d.o.Copied == nil {
-		return func(context.Context) func(crawl.Partition) bool {
-			return func(crawl.Partition) bool { return true }
-		}
-	}
 	seen := make(map[crawl.Partition]bool, len(ps))
 	var once []crawl.Partition
 	for _, p := range ps {
@@ -334,8 +329,8 @@ func (d *Desk) copied(ps []crawl.Partition) func(context.Context) func(crawl.Par
 			once = append(once, p)
 		}
 	}
-	return d.o.Copied(once)
+	return d.o.Node.Copied(once)
 }
 
 // Any reports whether this node holds guests that are to be fetched.
-func (d *Desk) Any() bool { return len(d.o.Held()) > 0 }
+func (d *Desk) Any() bool { return len(d.o.Node.Held()) > 0 }

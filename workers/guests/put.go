@@ -46,7 +46,7 @@ func (d *Desk) Put(
 				ended, responses = append(ended, v), append(responses, responseOf(it.Result))
 			}
 		}
-		p := d.o.Partition(crawl.Host(u.Host()))
+		p := d.o.Node.Partition(crawl.Host(u.Host()))
 		puts = append(puts, guests.Put{Partition: p, Crawl: it.Crawl, URL: u,
 			Metadata: it.Metadata, Known: it.Known, Refetch: it.Refetch})
 		at, ps = append(at, i), append(ps, p)
