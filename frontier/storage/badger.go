@@ -104,12 +104,14 @@ func openBadger(
 		b.lostPower, err = readBoot(opt.Dir, b.run)
 	}
 	if err == nil {
+		b.tables.begin(background, b.lost, b.verified)
 		opt.Logger = compactionGate{opt.Logger, b.tables}
-		b.db, err = badger.Open(opt)
-		err = b.space.explain(err)
+		if b.db, err = badger.Open(opt); err != nil {
+			err = b.space.explain(err)
+			b.tables.abandon()
+		}
 	}
 	if err == nil {
-		b.tables.begin(background, b.lost, b.verified)
 		b.logs, err = openLogBlocks(b.files, opt.MemTableSize, &b.space)
 		if err == nil {
 			err = b.openReserve()
@@ -188,6 +190,11 @@ func (b *badgerKV) verifyTables(opt badger.Options, most int) error {
 	if mistrust || err != nil {
 		most = 0
 	}
+	if waits, err := opensAfterCompaction(opt); err != nil {
+		return err
+	} else if waits {
+		most = 0
+	}
 	if b.tables, err = openUnverified(opt, tables, most); err != nil {
 		return err
 	}
@@ -195,6 +202,14 @@ func (b *badgerKV) verifyTables(opt badger.Options, most int) error {
 		return endMistrust(opt.Dir)
 	}
 	return nil
+}
+
+// opensAfterCompaction reports whether Badger may wait for a compaction before it has opened the
+// store: it begins with a table for each log, and there is a place for so many. A damage that is
+// found meanwhile would keep it waiting for ever.
+func opensAfterCompaction(opt badger.Options) (bool, error) {
+	logs, err := filesOfKind(opt.Dir, ".mem")
+	return len(logs) > opt.NumMemtables, err
 }
 
 // lost is called when a table is found to be damaged: nothing is read or written any more.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // SetPatience sets how long Close of a store on disk waits for Badger.
@@ -21,12 +23,20 @@ func Folder(kv KV) string { return kv.(*badgerKV).files.dir }
 // OpenHeld opens a small store whose tables are verified when verify is called, or when they are
 // read.
 func OpenHeld(dir string, most int) (kv KV, verify func(), err error) {
-	o := BadgerOptions{MemTableBytes: 1 << 20, ValueLogBytes: 1 << 20, BlockCacheBytes: 8 << 20,
-		IndexCacheBytes: 4 << 20}
-	var sweep func()
-	kv, err = openBadger(o.badger(dir), freeSpace, most, func(f func()) { sweep = f })
+	sweep := func() {} // there may be nothing to verify
+	kv, err = openBadger(SmallOptions(dir), freeSpace, most, func(f func()) { sweep = f })
 	return kv, sweep, err
 }
+
+// SmallOptions are what Badger opens a small store with.
+func SmallOptions(dir string) badger.Options {
+	o := BadgerOptions{MemTableBytes: 1 << 20, ValueLogBytes: 1 << 20, BlockCacheBytes: 8 << 20,
+		IndexCacheBytes: 4 << 20}
+	return o.badger(dir)
+}
+
+// Flatten compacts all, and returns when that has taken effect.
+func Flatten(kv KV) error { return kv.(*badgerKV).db.Flatten(1) }
 
 // Most is more blocks than a small store has.
 const Most = 1 << 20
@@ -36,11 +46,11 @@ func Waiting(kv KV) <-chan struct{} { return kv.(*badgerKV).tables.hurry }
 
 // Unverified is how many blocks of how many tables are not verified.
 func Unverified(kv KV) (tables int, blocks int64) {
-	u := kv.(*badgerKV).tables
-	for _, t := range u.tables {
+	left := kv.(*badgerKV).tables.tables
+	for _, t := range left {
 		blocks += t.left.Load()
 	}
-	return len(u.tables), blocks
+	return len(left), blocks
 }
 
 // Mistrusted reports whether the next open verifies all.

@@ -29,8 +29,8 @@ const registryBytes = 16 + 12
 
 // mendHeads makes the damaged ones anew, and says so in the log.
 func mendHeads(dir string, log *slog.Logger) error {
-	for _, pattern := range []string{"*.mem", "*.vlog"} {
-		logs, err := filepath.Glob(filepath.Join(dir, pattern))
+	for _, kind := range []string{".mem", ".vlog"} {
+		logs, err := filesOfKind(dir, kind)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
 )
@@ -411,3 +413,121 @@ func fillUntil(kv storage.KV, quit <-chan struct{}) error {
 }
 
 func binaryValue(n uint64) []byte { return fmt.Appendf(nil, "%016x", n) }
+
+// makeYoung makes a store of young tables that no compaction has seen, with so many keys each, of
+// which two fill a block.
+func makeYoung(t *testing.T, tables, keys int) tabled {
+	t.Helper()
+	s := tabled{dir: t.TempDir(), model: map[string]string{}}
+	opt := storage.SmallOptions(s.dir).WithNumCompactors(0).WithNumLevelZeroTablesStall(1000)
+	source := rand.NewChaCha8([32]byte{7})
+	for n := range tables {
+		db, err := badger.Open(opt.WithLogger(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range keys {
+			s.put(t, db, fmt.Sprintf("p%d/%03d", n, i), randomValue(source, 1500))
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// put writes one entry.
+func (s tabled) put(t *testing.T, db *badger.DB, k string, v []byte) {
+	t.Helper()
+	err := db.Update(func(txn *badger.Txn) error { return txn.Set([]byte(k), v) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.model[k] = string(v)
+}
+
+// randomValue does not compress.
+func randomValue(source *rand.ChaCha8, n int) []byte {
+	v := make([]byte, n)
+	_, _ = source.Read(v) // it never fails
+	return v
+}
+
+// TestCompactionOfNothingWaits: a compaction that finds no key at all, because the first block of
+// each of its tables is damaged, waits like any other. It would remove the tables and make none.
+func TestCompactionOfNothingWaits(t *testing.T) {
+	t.Parallel()
+	s := makeYoung(t, 7, 40)
+	names := s.tables(t)
+	if len(names) != 7 {
+		t.Fatalf("the store has the tables %v, want 7", names)
+	}
+	for _, name := range names {
+		s, _ = s.flip(t, name, func(int) int { return 1000 }, 3)
+	}
+	kv, verify, err := storage.OpenHeld(s.dir, storage.Most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- storage.Flatten(kv) }()
+	select {
+	case <-storage.Waiting(kv):
+	case err := <-over:
+		t.Fatalf("a compaction has not waited for the tables to be verified: %v", err)
+	}
+	verify()
+	if err := kv.(interface{ Verified() error }).Verified(); !errors.Is(err, storage.ErrDamaged) {
+		t.Errorf("seven damaged tables: %v", err)
+	}
+	_ = kv.Close()
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(s.dir, name)); err != nil {
+			t.Errorf("a compaction has removed a table of which it could read nothing: %v", err)
+		}
+	}
+}
+
+// TestOpenWithManyLogs: a store that is killed while its writes wait for compactions has more logs
+// and young tables than Badger opens without one.
+func TestOpenWithManyLogs(t *testing.T) {
+	t.Parallel()
+	opt := storage.SmallOptions("").WithNumCompactors(0).WithLogger(nil)
+	s := makeYoung(t, opt.NumLevelZeroTablesStall, 1)
+	// Now no log becomes a table any more. It has as many as when writes wait, and they do not.
+	db, err := badger.Open(opt.WithDir(s.dir).WithValueDir(s.dir).WithNumMemtables(20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := rand.NewChaCha8([32]byte{8})
+	for n := range 6 * 20 { // each log takes some 18 of these
+		s.put(t, db, fmt.Sprintf("q/%d", n), randomValue(source, 60<<10))
+	}
+	killed := storagetest.Clone(t, s.dir)
+	if logs, _ := filepath.Glob(filepath.Join(killed, "*.mem")); len(logs) < 5 {
+		t.Fatalf("the store has only the logs %v", logs)
+	}
+	if err := db.Close(); err != nil { // it makes tables of all, compaction or not
+		t.Error(err)
+	}
+	opened := make(chan storage.KV, 1)
+	go func() {
+		kv, err := storagetest.OpenSmall(killed)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- kv
+	}()
+	select {
+	case kv := <-opened:
+		if kv == nil {
+			return
+		}
+		got := storagetest.Dump(t, kv, "p")
+		maps.Copy(got, storagetest.Dump(t, kv, "q"))
+		storagetest.Compare(t, "the store", got, s.model)
+		closed(t, kv)
+	case <-time.After(5 * time.Minute):
+		t.Fatal("the store is never opened")
+	}
+}

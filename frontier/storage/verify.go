@@ -88,8 +88,8 @@ func verifyManifest(opt badger.Options) (tables map[uint64]badger.TableManifest,
 
 // manifestMissing says whether a folder without a MANIFEST had a store.
 func manifestMissing(dir string) error {
-	for _, pattern := range []string{"*.sst", "*.mem"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
+	for _, kind := range []string{".sst", ".mem"} {
+		found, err := filesOfKind(dir, kind)
 		if err != nil {
 			return err
 		}
@@ -98,6 +98,21 @@ func manifestMissing(dir string) error {
 		}
 	}
 	return nil
+}
+
+// filesOfKind are the paths of the files with that extension in a folder, sorted; none if there is
+// no folder. filepath.Glob would take the folder's name for a pattern.
+func filesOfKind(dir, ext string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ext {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return paths, err
 }
 
 // tornRecord reports whether the end of a MANIFEST is the beginning of a record
@@ -147,11 +162,10 @@ func eachTable(
 // not end where their writer stopped; cuts names the newest too. A log that
 // would make Badger ask for more memory than there may be is an error.
 func damagedLogs(dir string) (cuts []string, damage string, err error) {
-	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	logs, err := filesOfKind(dir, ".mem") // Badger's numbers have five digits
 	if err != nil {
 		return nil, "", err
 	}
-	slices.Sort(logs) // Badger's numbers have five digits
 	var bad []string
 	for i, path := range logs {
 		end, at, err := endOfLog(path)
