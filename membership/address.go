@@ -90,7 +90,8 @@ func (m *Membership) awaitName(name string) ([]string, error) {
 			return nil, err
 		}
 		if !told {
-			m.o.Logger.Warn("the name of --advertise has no address yet; this node waits for one", "name", name, "err", err, "for", nameWithin)
+			m.o.Logger.Warn("the name of --advertise has no address yet; this node waits for one", "name",
+				name, "err", err, "for", nameWithin)
 		}
 		time.Sleep(nameEvery)
 	}

@@ -76,7 +76,8 @@ func (l *loop) address(id crawl.NodeID) (Member, bool) {
 	if n == nil || ok && n.Boot < listed.Boot {
 		return listed, ok
 	}
-	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining, RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip, Process: n.Process}, true
+	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining,
+		RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip, Process: n.Process}, true
 }
 
 // onResult takes in how a call ended.

@@ -61,7 +61,8 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 		_, answers := m.answers(limited, found.at)
 		cancel()
 		if answers {
-			return fmt.Errorf("%w: %s (%s) answers at %s; drain it instead, or stop it first", ErrAnswers, id, found.at.Name, found.at.RPC)
+			return fmt.Errorf("%w: %s (%s) answers at %s; drain it instead, or stop it first", ErrAnswers,
+				id, found.at.Name, found.at.RPC)
 		}
 	}
 	if ctx.Err() != nil {
@@ -74,7 +75,8 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 // answers reports whether exactly that node answers a greeting, and which boot of it.
 // An answer of this process itself does not count.
 func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, ok bool) {
-	hello := consensus.Message{Kind: consensus.KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
+	hello := consensus.Message{Kind: consensus.KindHello, From: m.self.ID, Boot: m.self.Boot,
+		To: to.ID}
 	if v := m.View(); v != nil {
 		hello.Cluster, hello.Number = v.Cluster.ID, v.Number
 	}
@@ -151,7 +153,8 @@ func (l *loop) forgettable(id crawl.NodeID) forgettable {
 	case !ok:
 		return forgettable{err: fmt.Errorf("%w: %q is no member and never was one; crawlnode nodes list shows the ids", ErrUnknown, id)}
 	case len(v.Barred)+len(l.m.core.Forgotten()) >= consensus.MaxBarred:
-		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, which is the most", ErrForget, consensus.MaxBarred)}
+		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, which is the most",
+			ErrForget, consensus.MaxBarred)}
 	}
 	return forgettable{at: at}
 }

@@ -22,7 +22,8 @@ import (
 
 // findSelf notes since when this node is at the first address of Join.
 func (l *loop) findSelf(listed []join.Place) {
-	first := l.m.core.View() == nil && len(listed) > 0 && listed[0].Addr == l.m.o.Join[0] && listed[0].Own()
+	first := l.m.core.View() == nil && len(listed) > 0 && listed[0].Addr == l.m.o.Join[0] &&
+		listed[0].Own()
 	switch {
 	case !first:
 		l.first = time.Time{}
@@ -104,7 +105,10 @@ func (l *loop) found() error {
 	me := l.m.self
 	me.Since, me.Place = 1, l.m.place
 	cluster := l.m.doc.Cluster
-	cluster.ID, cluster.Partitions, cluster.Replication = newClusterID(), l.m.o.Partitions, l.m.o.Replication
-	l.m.o.Logger.Info("cluster founded", "cluster", cluster.Name, "id", cluster.ID, "partitions", cluster.Partitions)
-	return l.step(context.Background(), consensus.Founded{View: &View{Number: 1, Cluster: cluster, Members: []Member{me}}}, nil)
+	cluster.ID, cluster.Partitions, cluster.Replication = newClusterID(), l.m.o.Partitions,
+		l.m.o.Replication
+	l.m.o.Logger.Info("cluster founded", "cluster", cluster.Name, "id", cluster.ID, "partitions",
+		cluster.Partitions)
+	return l.step(context.Background(),
+		consensus.Founded{View: &View{Number: 1, Cluster: cluster, Members: []Member{me}}}, nil)
 }

@@ -37,7 +37,8 @@ type askable struct {
 }
 
 func newLeasing(clock Clock, id crawl.NodeID, boot crawl.Boot, free bool) *leasing {
-	l := &leasing{clock: clock, lease: consensus.NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: consensus.Standstill{},
+	l := &leasing{clock: clock, lease: consensus.NewLease(id, boot, free),
+		heard: map[crawl.NodeID]crawl.Boot{}, clocks: consensus.Standstill{},
 		shares: func(Member) bool { return false }}
 	l.apart = l.difference(clock.BootTime())
 	l.publishLocked()
@@ -136,7 +137,11 @@ func (m *Membership) LeaseGranted(view crawl.Epoch, from crawl.NodeID, sentAt ti
 // LeaseGrantedStalled is LeaseGranted for a member that reports that its disk does not
 // answer. Its grant from memory is valid: it has accepted no successor of the view, and
 // cannot accept one. It cannot decide anything either, so this is no sign of life.
-func (m *Membership) LeaseGrantedStalled(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration) {
+func (m *Membership) LeaseGrantedStalled(
+	view crawl.Epoch,
+	from crawl.NodeID,
+	sentAt time.Duration,
+) {
 	m.leases.granted(view, from, sentAt, false)
 }
 
@@ -169,7 +174,11 @@ func (m *Membership) ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Du
 
 // ClockAnswered reports a reading that came with an answer of a member's boot, to a
 // request sent at askedAt (of ClockReading). Report it before the rest of the answer.
-func (m *Membership) ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, askedAt time.Duration) {
+func (m *Membership) ClockAnswered(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	reading, askedAt time.Duration,
+) {
 	m.compareClocks(id, boot, func(s consensus.Standstill, now time.Duration) time.Duration {
 		return s.Answered(id, boot, reading, askedAt, now)
 	})
@@ -193,12 +202,17 @@ func sharesClock(self consensus.Process, clock Clock) func(Member) bool {
 	return func(other Member) bool { return system && self.Machine != "" && other.Machine == self.Machine }
 }
 
-func (m *Membership) compareClocks(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) {
+func (m *Membership) compareClocks(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	compare func(consensus.Standstill, time.Duration) time.Duration,
+) {
 	lost := m.leases.compare(id, boot, compare)
 	if lost == 0 {
 		return
 	}
-	m.o.Logger.Warn("this machine stood still while others ran on: the lease has ended", "peer", id, "for_more_than", lost)
+	m.o.Logger.Warn("this machine stood still while others ran on: the lease has ended", "peer", id,
+		"for_more_than", lost)
 	crawl.Signal(m.leaseEnded)
 }
 
@@ -207,7 +221,11 @@ func (m *Membership) LeaseEnded() <-chan struct{} { return m.leaseEnded }
 
 // compare takes a reading in, and ends the lease when the own clock stood still. Readings
 // of nodes that are no members of the view are ignored.
-func (l *leasing) compare(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) (lost time.Duration) {
+func (l *leasing) compare(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	compare func(consensus.Standstill, time.Duration) time.Duration,
+) (lost time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.view == nil || !l.view.Lists(id, boot) {

@@ -92,11 +92,13 @@ func (l *loop) refuseNames() {
 			continue
 		}
 		if v.Bars(id) {
-			l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name, Reason: "it was forgotten; it must join with an empty data directory"})
+			l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name,
+				Reason: "it was forgotten; it must join with an empty data directory"})
 		}
 		for _, m := range v.Members {
 			if m.Name == n.Name {
-				l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name, Reason: fmt.Sprintf("its name is taken by node %s", m.ID)})
+				l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name,
+					Reason: fmt.Sprintf("its name is taken by node %s", m.ID)})
 			}
 		}
 	}

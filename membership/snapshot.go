@@ -100,7 +100,9 @@ func (s *Snapshot) Knows(id crawl.NodeID) bool {
 }
 
 func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) && slices.Equal(s.Join, other.Join) && slices.Equal(s.Unanswered, other.Unanswered)
+	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority &&
+		s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) &&
+		slices.Equal(s.Join, other.Join) && slices.Equal(s.Unanswered, other.Unanswered)
 }
 
 // node is what the loop remembers of another node.

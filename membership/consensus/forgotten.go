@@ -45,7 +45,8 @@ func (c *Core) addForgotten(ids []crawl.NodeID) []Action {
 	}
 	all := slices.Clone(c.state.Forgotten)
 	for _, id := range ids {
-		if i, ok := slices.BinarySearch(all, id); !ok && id != c.self && !v.Bars(id) && len(all)+len(v.Barred) < MaxBarred {
+		if i, ok := slices.BinarySearch(all, id); !ok && id != c.self && !v.Bars(id) &&
+			len(all)+len(v.Barred) < MaxBarred {
 			all = slices.Insert(all, i, id)
 		}
 	}

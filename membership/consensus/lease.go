@@ -106,7 +106,8 @@ func (l *Lease) Accept(now time.Duration) {
 
 // Grant counts the grant of another member for a request sent at sent.
 func (l *Lease) Grant(view crawl.Epoch, from crawl.NodeID, sent, now time.Duration) {
-	if view != l.number || from == l.id || sent > now || sent < l.notSent || !slices.Contains(l.members, from) {
+	if view != l.number || from == l.id || sent > now || sent < l.notSent ||
+		!slices.Contains(l.members, from) {
 		return
 	}
 	if old, ok := l.grants[from]; !ok || old < sent {

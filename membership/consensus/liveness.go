@@ -116,7 +116,8 @@ func (c *Core) noteFlaps(v *View) {
 // admissible reports whether a node that is no member may be admitted now. Gossip
 // may show a dead one for some more seconds.
 func (c *Core) admissible(id crawl.NodeID) bool {
-	if boot := c.seen.byID[id].Boot; c.dead[id] >= boot || c.superseded(id, boot) || c.seen.byID[id].Unanswered {
+	if boot := c.seen.byID[id].Boot; c.dead[id] >= boot || c.superseded(id, boot) ||
+		c.seen.byID[id].Unanswered {
 		return false
 	}
 	f, ok := c.flaps[id]

@@ -48,7 +48,11 @@ func (s Standstill) Knows(id crawl.NodeID, boot crawl.Boot) bool {
 // Told takes in a reading of a peer's clock that was made before now. It returns for how
 // long the own clock has certainly stood still since the last answer of that peer,
 // the allowance deducted; 0 for not at all.
-func (s Standstill) Told(id crawl.NodeID, boot crawl.Boot, reading, now time.Duration) (lost time.Duration) {
+func (s Standstill) Told(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	reading, now time.Duration,
+) (lost time.Duration) {
 	p, known := s[id]
 	if !known || p.boot != boot || reading <= 0 {
 		return 0
@@ -62,7 +66,11 @@ func (s Standstill) Told(id crawl.NodeID, boot crawl.Boot, reading, now time.Dur
 
 // Answered is Told for a reading that was also made after the own time asked, which gives
 // an upper bound for the peer's clock.
-func (s Standstill) Answered(id crawl.NodeID, boot crawl.Boot, reading, asked, now time.Duration) (lost time.Duration) {
+func (s Standstill) Answered(
+	id crawl.NodeID,
+	boot crawl.Boot,
+	reading, asked, now time.Duration,
+) (lost time.Duration) {
 	if reading <= 0 {
 		return 0
 	}

@@ -56,13 +56,17 @@ func (c Cluster) Difference(other Cluster) string {
 	case c.Name != other.Name:
 		return fmt.Sprintf("its cluster is named %q, ours %q (--cluster)", other.Name, c.Name)
 	case c.Protocol != other.Protocol:
-		return fmt.Sprintf("it speaks protocol version %d, we speak %d (run the same release)", other.Protocol, c.Protocol)
+		return fmt.Sprintf("it speaks protocol version %d, we speak %d (run the same release)",
+			other.Protocol, c.Protocol)
 	case c.VirtualNodes != other.VirtualNodes:
-		return fmt.Sprintf("it places %d virtual nodes, we place %d (run the same release)", other.VirtualNodes, c.VirtualNodes)
+		return fmt.Sprintf("it places %d virtual nodes, we place %d (run the same release)",
+			other.VirtualNodes, c.VirtualNodes)
 	case c.ID != "" && other.ID != "" && c.ID != other.ID:
-		return fmt.Sprintf("it belongs to cluster id %s, we to %s (another cluster of the same name)", other.ID, c.ID)
+		return fmt.Sprintf("it belongs to cluster id %s, we to %s (another cluster of the same name)",
+			other.ID, c.ID)
 	case c.Partitions != 0 && other.Partitions != 0 && c.Partitions != other.Partitions:
-		return fmt.Sprintf("its cluster has %d partitions, ours %d (--partitions)", other.Partitions, c.Partitions)
+		return fmt.Sprintf("its cluster has %d partitions, ours %d (--partitions)", other.Partitions,
+			c.Partitions)
 	}
 	return ""
 }
@@ -320,7 +324,8 @@ func (v *View) validateGone() error {
 		return fmt.Errorf("%d removals", len(v.Removed))
 	}
 	for i, r := range v.Removed {
-		if err := errors.Join(ValidateID(r.ID), ValidateText("node name", r.Name, MaxNameBytes)); err != nil {
+		if err := errors.Join(ValidateID(r.ID),
+			ValidateText("node name", r.Name, MaxNameBytes)); err != nil {
 			return err
 		}
 		if r.Boot < 1 || r.Boot > MaxNumber || i > 0 && v.Removed[i-1].ID >= r.ID {
@@ -396,7 +401,8 @@ func ValidateID(id crawl.NodeID) error {
 		return fmt.Errorf("node id %q must have 1 to %d bytes", id, maxIDBytes)
 	}
 	for _, c := range []byte(id) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+			c == '_' || c == '.') {
 			return fmt.Errorf("node id %q must consist of letters, digits, '-', '_' and '.'", id)
 		}
 	}

@@ -78,7 +78,8 @@ type Gossip struct {
 
 // New prepares the gossip of a node over a transport: of Listen, or a simulation's.
 func New(o Options, transport memberlist.Transport) (*Gossip, error) {
-	g := &Gossip{o: o, transport: transport, changed: make(chan struct{}, 1), inbox: inbox{wake: make(chan struct{}, 1)}}
+	g := &Gossip{o: o, transport: transport, changed: make(chan struct{}, 1),
+		inbox: inbox{wake: make(chan struct{}, 1)}}
 	rand.Read(g.mark[:]) // it never fails
 	if len(o.SecretKey) == 0 {
 		return g, nil
@@ -203,7 +204,8 @@ func (g *Gossip) notice(n *memberlist.Node, alive bool) {
 	if err != nil {
 		return // NotifyAlive has refused it already
 	}
-	g.inbox.put(Event{Sighting: m.sighting(crawl.NodeID(n.Name), addressOf(n)), Cluster: m.Cluster.ID, Alive: alive})
+	g.inbox.put(Event{Sighting: m.sighting(crawl.NodeID(n.Name), addressOf(n)), Cluster: m.Cluster.ID,
+		Alive: alive})
 }
 
 // NotifyAlive implements memberlist.AliveDelegate: a node of another cluster never
@@ -216,7 +218,8 @@ func (g delegate) NotifyAlive(n *memberlist.Node) error { return g.check(n) }
 func (g delegate) NotifyMerge(nodes []*memberlist.Node) error {
 	var err error
 	for _, n := range nodes {
-		if n.Name == string(g.o.Self) || n.State == memberlist.StateDead || n.State == memberlist.StateLeft {
+		if n.Name == string(g.o.Self) || n.State == memberlist.StateDead ||
+			n.State == memberlist.StateLeft {
 			continue
 		}
 		if err = g.check(n); err == nil {
@@ -233,7 +236,8 @@ func (g delegate) NotifyConflict(existing, other *memberlist.Node) {
 	m, err := decodeMeta(other.Meta)
 	if other.Name == string(g.o.Self) {
 		if err == nil {
-			g.inbox.duplicate(consensus.Member{ID: g.o.Self, Name: m.Name, Boot: m.Boot, RPC: m.RPC, HTTP: m.HTTP, Gossip: addressOf(other), Process: m.Process})
+			g.inbox.duplicate(consensus.Member{ID: g.o.Self, Name: m.Name, Boot: m.Boot, RPC: m.RPC,
+				HTTP: m.HTTP, Gossip: addressOf(other), Process: m.Process})
 		}
 		return
 	}

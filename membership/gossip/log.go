@@ -25,7 +25,9 @@ type logWriter struct {
 // end, when its sockets close while memberlist still sends.
 func (w logWriter) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
-	told := strings.Contains(text, ErrMismatch.Error()) || strings.Contains(text, "Conflicting address for ") || strings.Contains(text, net.ErrClosed.Error())
+	told := strings.Contains(text, ErrMismatch.Error()) ||
+		strings.Contains(text, "Conflicting address for ") ||
+		strings.Contains(text, net.ErrClosed.Error())
 	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !told {
 		w.warnings.Warn(rest)
 		return len(line), nil

@@ -23,7 +23,8 @@ type stream struct {
 }
 
 // errTooMuch is the read error of a stream that was closed for its size.
-var errTooMuch = fmt.Errorf("more than %d MiB in one gossip stream, or %d in all", maxStreamBytes>>20, maxStreamsBytes>>20)
+var errTooMuch = fmt.Errorf("more than %d MiB in one gossip stream, or %d in all",
+	maxStreamBytes>>20, maxStreamsBytes>>20)
 
 // open counts a connection's bytes from now on.
 func (b *budget) open(c net.Conn) net.Conn {

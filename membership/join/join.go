@@ -87,7 +87,8 @@ func New(o Options) *Joiner {
 
 // Follow replaces the plan. The waits begin anew if it differs from the one before.
 func (j *Joiner) Follow(plan *Plan) {
-	if old := j.plan.Load(); old != nil && old.Joined == plan.Joined && slices.Equal(old.Targets, plan.Targets) {
+	if old := j.plan.Load(); old != nil && old.Joined == plan.Joined &&
+		slices.Equal(old.Targets, plan.Targets) {
 		return
 	}
 	j.plan.Store(plan)

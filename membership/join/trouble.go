@@ -94,7 +94,8 @@ func troubleOf(p *Place) (code, reason string) {
 		return "", ""
 	}
 	if detail, ok := mismatch(p.Err); ok {
-		return crawl.ReasonJoinWrong, "another cluster answers there: " + strings.TrimPrefix(detail, ": ") + ": " + remedy(detail)
+		return crawl.ReasonJoinWrong,
+			"another cluster answers there: " + strings.TrimPrefix(detail, ": ") + ": " + remedy(detail)
 	}
 	if why := WhyRefused(p.Err); why != "" {
 		return crawl.ReasonJoinWrong, why

@@ -27,11 +27,13 @@ func OwnProcess() consensus.Process {
 	pid := os.Getpid()
 	stat, err := readStat(pid)
 	// A /proc of another namespace would show other processes under our ids.
-	if self, linkErr := os.Readlink("/proc/self"); err != nil || linkErr != nil || self != strconv.Itoa(pid) {
+	if self, linkErr := os.Readlink("/proc/self"); err != nil || linkErr != nil ||
+		self != strconv.Itoa(pid) {
 		return consensus.Process{}
 	}
 	sum := sha256.Sum256([]byte(strings.TrimSpace(string(machine)) + " " + namespace))
-	return consensus.Process{Machine: hex.EncodeToString(sum[:consensus.MaxMachineBytes/2]), PID: pid, Started: stat.started}
+	return consensus.Process{Machine: hex.EncodeToString(sum[:consensus.MaxMachineBytes/2]), PID: pid,
+		Started: stat.started}
 }
 
 func readStat(pid int) (processStat, error) {
