@@ -455,6 +455,8 @@ func randomValue(source *rand.ChaCha8, n int) []byte {
 
 // TestCompactionOfNothingWaits: a compaction that finds no key at all, because the first block of
 // each of its tables is damaged, waits like any other. It would remove the tables and make none.
+//
+//race:meets
 func TestCompactionOfNothingWaits(t *testing.T) {
 	t.Parallel()
 	s := makeYoung(t, 7, 40)
@@ -490,6 +492,8 @@ func TestCompactionOfNothingWaits(t *testing.T) {
 
 // TestOpenWithManyLogs: a store that is killed while its writes wait for compactions has more logs
 // and young tables than Badger opens without one.
+//
+//race:meets
 func TestOpenWithManyLogs(t *testing.T) {
 	t.Parallel()
 	opt := storage.SmallOptions("").WithNumCompactors(0).WithLogger(nil)
