@@ -198,7 +198,7 @@ func (b *badgerKV) verifyTables(opt badger.Options, most int) error {
 	if b.tables, err = openUnverified(opt, tables, most); err != nil {
 		return err
 	}
-	if len(b.tables.tables) == 0 {
+	if len(b.tables.left()) == 0 {
 		return endMistrust(opt.Dir)
 	}
 	return nil
@@ -464,7 +464,7 @@ type badgerSnapshot struct {
 
 func (s badgerSnapshot) Get(key, buf []byte) ([]byte, bool, error) {
 	if s.tables != nil {
-		if err := s.tables.ensure(keyStart(key), keyStart(key)); err != nil {
+		if err := s.tables.ensureKey(key); err != nil {
 			return nil, false, err
 		}
 	}
@@ -486,8 +486,8 @@ func (s badgerSnapshot) Get(key, buf []byte) ([]byte, bool, error) {
 // Badger prefetches with one goroutine per key.
 func (s badgerSnapshot) Iterate(prefix []byte) Iterator {
 	if s.tables != nil {
-		if err := s.tables.ensure(keyStart(prefix), lastStart(prefix)); err != nil {
-			return &failedIterator{prefix: prefix, err: err}
+		if err := s.tables.ensurePrefix(prefix); err != nil {
+			return &failedIterator{err: err}
 		}
 	}
 	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})

@@ -38,6 +38,13 @@ func SmallOptions(dir string) badger.Options {
 // Flatten compacts all, and returns when that has taken effect.
 func Flatten(kv KV) error { return kv.(*badgerKV).db.Flatten(1) }
 
+// SetOpen replaces how the files of tables are opened that are not verified.
+func SetOpen(kv KV, open func(path string) (*os.File, error)) {
+	for _, t := range kv.(*badgerKV).tables.left() {
+		t.open = open
+	}
+}
+
 // Most is more blocks than a small store has.
 const Most = 1 << 20
 
@@ -46,7 +53,7 @@ func Waiting(kv KV) <-chan struct{} { return kv.(*badgerKV).tables.hurry }
 
 // Unverified is how many blocks of how many tables are not verified.
 func Unverified(kv KV) (tables int, blocks int64) {
-	left := kv.(*badgerKV).tables.tables
+	left := kv.(*badgerKV).tables.left()
 	for _, t := range left {
 		blocks += t.left.Load()
 	}
@@ -57,4 +64,21 @@ func Unverified(kv KV) (tables int, blocks int64) {
 func Mistrusted(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, mistrustFile))
 	return err == nil
+}
+
+// Between returns a table whose blocks have these first keys, as the function that finds the blocks of
+// a key, or of the keys with a prefix.
+func Between(firsts [][]byte) func(key []byte, prefix bool) (from, to int) {
+	n := len(firsts)
+	t := &tableFile{common: commonPrefix(firsts[0], firsts[n-1]), offsets: make([]uint32, n+1)}
+	for _, key := range firsts {
+		t.first = append(t.first, t.start(key))
+	}
+	t.first = append(t.first, ^uint64(0))
+	return func(key []byte, prefix bool) (from, to int) {
+		if prefix {
+			return t.between(t.start(key), t.lastStart(key))
+		}
+		return t.between(t.start(key), t.start(key))
+	}
 }

@@ -32,7 +32,8 @@ import (
 
 // unverified are the tables of a store that was just opened.
 type unverified struct {
-	tables []*tableFile
+	// tables are nil once all are verified, and take no memory from then on.
+	tables atomic.Pointer[[]*tableFile]
 	// failed is called once, with the damage, before anybody else is told of it, and verified
 	// once all blocks are good.
 	failed   func(error)
@@ -64,14 +65,15 @@ func openUnverified(
 		quit: make(chan struct{}), hurry: make(chan struct{}), over: make(chan struct{}),
 		whole: make(chan struct{}), lost: make(chan struct{}),
 	}
-	var mu sync.Mutex // guards u.tables and blocks
+	var mu sync.Mutex // guards later and blocks
+	var later []*tableFile
 	blocks := 0
 	err := eachTable(opt, tables, func(t *tableFile) error {
 		mu.Lock()
 		fits := blocks+t.blocks() <= most
 		if fits {
 			blocks += t.blocks()
-			u.tables = append(u.tables, t)
+			later = append(later, t)
 		}
 		mu.Unlock()
 		if fits {
@@ -79,7 +81,16 @@ func openUnverified(
 		}
 		return t.verify(0, t.blocks())
 	})
+	u.tables.Store(&later)
 	return u, err
+}
+
+// left are the tables that have blocks which may not be verified.
+func (u *unverified) left() []*tableFile {
+	if tables := u.tables.Load(); tables != nil {
+		return *tables
+	}
+	return nil
 }
 
 // begin verifies all blocks in what background starts: a goroutine, which finish or abandon ends.
@@ -91,7 +102,7 @@ func (u *unverified) begin(background func(func()), failed func(error), verified
 		defer close(u.over)
 		u.sweep()
 	}
-	if len(u.tables) == 0 {
+	if len(u.left()) == 0 {
 		sweep()
 		return
 	}
@@ -103,35 +114,65 @@ const sweepBlocks = 256
 
 // sweep verifies all blocks. It pauses for twice as long as it works.
 func (u *unverified) sweep() {
-	for _, t := range u.tables {
+	for _, t := range u.left() {
 		for from := 0; from < t.blocks(); from += sweepBlocks {
 			began := time.Now()
 			if err := t.verify(from, min(from+sweepBlocks, t.blocks())); err != nil {
-				u.fail(err)
+				_ = u.fail(err) // whoever reads or writes gets it
+			}
+			if u.rest(2 * time.Since(began)) {
 				return
 			}
-			pause := time.NewTimer(2 * time.Since(began))
-			select {
-			case <-u.quit:
-				pause.Stop()
-				return
-			case <-u.hurry:
-			case <-pause.C:
-			}
-			pause.Stop()
 		}
 	}
 	u.verified()
+	u.tables.Store(nil)
 	close(u.whole)
 }
 
-// ensure verifies the blocks in which keys of these starts may be.
-func (u *unverified) ensure(low, high uint64) error {
-	for _, t := range u.tables {
+// rest pauses, unless there is a hurry. It reports whether the sweep is to end: it was given up, or
+// a damage was found, by whomever.
+func (u *unverified) rest(pause time.Duration) (end bool) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-u.quit:
+	case <-u.lost:
+	case <-u.hurry:
+	case <-timer.C:
+	}
+	select { // there may be a hurry as well
+	case <-u.quit:
+		return true
+	case <-u.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// ensureKey verifies the blocks in which a key may be.
+func (u *unverified) ensureKey(key []byte) error {
+	return u.ensure(func(t *tableFile) (low, high uint64) {
+		start := t.start(key)
+		return start, start
+	})
+}
+
+// ensurePrefix verifies the blocks in which keys with a prefix may be.
+func (u *unverified) ensurePrefix(prefix []byte) error {
+	return u.ensure(func(t *tableFile) (low, high uint64) {
+		return t.start(prefix), t.lastStart(prefix)
+	})
+}
+
+// ensure verifies the blocks in which keys of the starts that it asks for may be.
+func (u *unverified) ensure(starts func(*tableFile) (low, high uint64)) error {
+	for _, t := range u.left() {
 		if t.left.Load() == 0 {
 			continue
 		}
-		if err := t.verify(t.between(low, high)); err != nil {
+		if err := t.verify(t.between(starts(t))); err != nil {
 			return u.fail(err)
 		}
 	}
@@ -181,7 +222,7 @@ const mostAtClose = 64 << 10
 // there are too many left.
 func (u *unverified) finish() bool {
 	left := int64(0)
-	for _, t := range u.tables {
+	for _, t := range u.left() {
 		left += t.left.Load()
 	}
 	if left > mostAtClose {
@@ -254,17 +295,17 @@ func mistrusted(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// failedIterator is one whose blocks could not be verified: it has one key, the value of which
-// is the error. So nobody takes it for the end of the keys.
+// failedIterator is one whose blocks could not be verified: wherever it is sent, it has that key,
+// the value of which is the error. So nobody takes it for the end of the keys, nor for the end of
+// some of them.
 type failedIterator struct {
-	prefix []byte
 	err    error
-	sought bool
+	sought []byte // nil: nothing
 }
 
-func (i *failedIterator) Seek([]byte)            { i.sought = true }
-func (i *failedIterator) Valid() bool            { return i.sought }
-func (i *failedIterator) Next()                  { i.sought = false }
-func (i *failedIterator) Key() []byte            { return i.prefix }
+func (i *failedIterator) Seek(key []byte)        { i.sought = append([]byte{}, key...) }
+func (i *failedIterator) Valid() bool            { return i.sought != nil }
+func (i *failedIterator) Next()                  { i.sought = nil }
+func (i *failedIterator) Key() []byte            { return i.sought }
 func (i *failedIterator) Value() ([]byte, error) { return nil, i.err }
 func (i *failedIterator) Close()                 {}

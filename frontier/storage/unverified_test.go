@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -231,8 +233,8 @@ func TestNothingIsReadUnverified(t *testing.T) {
 			t.Errorf("%s, byte %d: no key was in the damaged block", name, at)
 		}
 		it := snap.Iterate([]byte("p"))
-		it.Seek([]byte("p"))
-		if !it.Valid() {
+		it.Seek([]byte("p9"))
+		if !it.Valid() || string(it.Key()) != "p9" { // whoever asks for keys with p9 must see it, too
 			t.Fatal("the keys seem to have ended")
 		}
 		if _, err := it.Value(); !errors.Is(err, storage.ErrDamaged) {
@@ -291,6 +293,9 @@ func TestReadsVerifyWhatTheyNeed(t *testing.T) {
 	}
 	if storage.Mistrusted(s.dir) {
 		t.Error("all is verified, and the next start does not know")
+	}
+	if tables, _ := storage.Unverified(kv); tables != 0 {
+		t.Errorf("the memory of %d tables is kept for ever", tables)
 	}
 	storagetest.Compare(t, "the store", storagetest.Dump(t, kv, "p"), s.model)
 	closed(t, kv)
@@ -533,5 +538,172 @@ func TestOpenWithManyLogs(t *testing.T) {
 		closed(t, kv)
 	case <-time.After(5 * time.Minute):
 		t.Fatal("the store is never opened")
+	}
+}
+
+// TestOthersVerifyFirst: while a reader is about to verify a block, all are found to be good by
+// others, and a compaction removes the table. That is no damage.
+func TestOthersVerifyFirst(t *testing.T) {
+	t.Parallel()
+	s := makeTabled(t)
+	kv, verify, err := storage.OpenHeld(s.dir, storage.Most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := kv.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := true
+	storage.SetOpen(kv, func(path string) (*os.File, error) {
+		if !late {
+			return os.Open(path)
+		}
+		late = false
+		verify() // it opens all files
+		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	})
+	storagetest.Compare(t, "the snapshot", storagetest.DumpSnapshot(t, snap, "p"), s.model)
+	snap.Close()
+	if late {
+		t.Error("no file was opened")
+	}
+	if err := kv.(interface{ Verified() error }).Verified(); err != nil {
+		t.Error(err)
+	}
+	closed(t, kv)
+}
+
+// TestUnreadableTable: what cannot be read is damaged, unless the process may not read it now. In
+// both cases the store has failed, however good the tables are found to be later.
+func TestUnreadableTable(t *testing.T) {
+	t.Parallel()
+	s := makeTabled(t)
+	for want, cause := range map[bool]error{true: syscall.EIO, false: syscall.EMFILE} {
+		s := tabled{dir: storagetest.Clone(t, s.dir), model: s.model}
+		kv, verify, err := storage.OpenHeld(s.dir, storage.Most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failing := true
+		storage.SetOpen(kv, func(path string) (*os.File, error) {
+			if failing {
+				return nil, &fs.PathError{Op: "open", Path: path, Err: cause}
+			}
+			return os.Open(path)
+		})
+		snap, err := kv.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := snap.Iterate([]byte("p"))
+		it.Seek([]byte("p"))
+		if _, err := it.Value(); !errors.Is(err, cause) || errors.Is(err, storage.ErrDamaged) != want {
+			t.Errorf("%v: %v", cause, err)
+		}
+		it.Close()
+		snap.Close()
+		failing = false
+		verify()
+		if err := kv.(interface{ Verified() error }).Verified(); !errors.Is(err, cause) {
+			t.Errorf("%v is forgotten: %v", cause, err)
+		}
+		_ = kv.Close()
+		if !storage.Mistrusted(s.dir) {
+			t.Errorf("%v: the next open would begin as this one", cause)
+		}
+	}
+}
+
+// TestOneHost: a read verifies some blocks even when all keys begin with the same hundred bytes.
+func TestOneHost(t *testing.T) {
+	t.Parallel()
+	host := "p" + strings.Repeat("h", 100)
+	dir := t.TempDir()
+	kv, err := storagetest.OpenSmall(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := rand.NewChaCha8([32]byte{9})
+	for n := range 20 {
+		var batch []storage.Entry
+		for i := range 20 {
+			k := fmt.Appendf(nil, "%s%03d", host, n*20+i)
+			batch = append(batch, storage.Entry{Key: k, Value: randomValue(source, 1500)})
+		}
+		if err := kv.Write(batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, kv)
+	kv, verify, err := storage.OpenHeld(dir, storage.Most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := kv.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, before := storage.Unverified(kv)
+	if _, ok, err := snap.Get(fmt.Appendf(nil, "%s%03d", host, 200), nil); !ok || err != nil {
+		t.Errorf("%t, %v", ok, err)
+	}
+	_, after := storage.Unverified(kv)
+	if most := int64(3 * tables); before-after > most || before < 10*most {
+		t.Errorf("one read has verified %d of %d blocks of %d tables", before-after, before, tables)
+	}
+	snap.Close()
+	verify()
+	closed(t, kv)
+}
+
+// TestBlocksOfKeys: of all tables, the blocks that are verified have each key that is asked for, and
+// the next one, at which Badger sees that there are no more.
+func TestBlocksOfKeys(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(10, 11))
+	// Few different bytes, so that keys have much in common.
+	random := func(most int) []byte {
+		b := make([]byte, rng.IntN(most+1))
+		for i := range b {
+			b[i] = [...]byte{0, 'a', 0xff}[rng.IntN(3)]
+		}
+		return b
+	}
+	for range 2000 {
+		shared := random(12)
+		var keys, firsts [][]byte
+		for range 1 + rng.IntN(40) {
+			keys = append(keys, append(bytes.Clone(shared), random(12)...))
+		}
+		slices.SortFunc(keys, bytes.Compare)
+		keys = slices.CompactFunc(keys, bytes.Equal)
+		var blocks []int // of each key
+		for i, key := range keys {
+			if i == 0 || rng.IntN(3) == 0 {
+				firsts = append(firsts, key)
+			}
+			blocks = append(blocks, len(firsts)-1)
+		}
+		between := storage.Between(firsts)
+		asked := append([][]byte{nil, shared, random(14)}, keys...)
+		for _, q := range asked {
+			for _, prefix := range []bool{false, true} {
+				from, to := between(q, prefix)
+				for i, key := range keys {
+					wanted := bytes.Equal(key, q) || prefix && bytes.HasPrefix(key, q)
+					next := i > 0 && bytes.Compare(q, keys[0]) >= 0 && bytes.Compare(keys[i-1], q) < 0 &&
+						bytes.Compare(key, q) > 0 // where a search for q ends
+					if b := blocks[i]; (wanted || next) && (b < from || b >= to) {
+						t.Fatalf("%q of %q: blocks %d to %d, but %q is in %d; prefix: %t",
+							q, firsts, from, to, key, b, prefix)
+					}
+					if wanted && i+1 < len(keys) && blocks[i+1] >= to {
+						t.Fatalf("%q of %q: blocks %d to %d, but %q, which is next, is in %d; prefix: %t",
+							q, firsts, from, to, keys[i+1], blocks[i+1], prefix)
+					}
+				}
+			}
+		}
 	}
 }

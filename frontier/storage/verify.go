@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
@@ -34,6 +35,20 @@ import (
 // damaged is the ErrDamaged of a file; err says what is wrong with it.
 func damaged(path string, err error) error {
 	return fmt.Errorf("the file %s %w: %w", path, ErrDamaged, err)
+}
+
+// unreadable is the error of a file that cannot be read: a damage, because it is not there or the
+// disk has lost it, unless this process may not read files, or has too many of them, now.
+func unreadable(path string, err error) error {
+	for _, now := range []error{fs.ErrPermission, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, now) {
+			return err
+		}
+	}
+	if errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return damaged(path, err)
 }
 
 // castagnoli is the table of the store's checksums.
@@ -148,9 +163,6 @@ func eachTable(
 			t, err := openTableFile(path, m.Compression)
 			if err == nil {
 				err = fn(t)
-			}
-			if err != nil && !errors.Is(err, ErrDamaged) {
-				err = damaged(path, err)
 			}
 			return err
 		})

@@ -188,6 +188,58 @@ func TestUnknownNumber(t *testing.T) {
 	}
 }
 
+// TestOneTimeForBothCalls: a heartbeat that is sent again in full, because the member does not have
+// the block, arrives within the time of one call. A later one would be taken for newer than it is.
+func TestOneTimeForBothCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t)
+		p.beat("the first", 1, true)
+		p.table = NewTable()
+		o := p.sender.o
+		arrive := o.Call
+		var arrived []bool // with a block
+		made := time.Now()
+		p.sender.o.Call = func(ctx context.Context, m membership.Member, req *peer.RenewRequest) (*peer.RenewReply, error) {
+			if !crawl.Wait(ctx, 2*Every-time.Millisecond) {
+				return nil, ctx.Err()
+			}
+			if took := time.Since(made); took > 2*Every {
+				t.Errorf("a heartbeat arrives %v after it was made", took)
+			}
+			arrived = append(arrived, len(req.Block) > 0)
+			return arrive(ctx, m, req)
+		}
+		p.sender.tell(t.Context(), membership.Member{ID: "b", Boot: p.boot}, p.sender.message())
+		if !slices.Equal(arrived, []bool{false}) {
+			t.Errorf("heartbeats with a block have arrived: %v, want only one without", arrived)
+		}
+		made = time.Now()
+		p.sender.tell(t.Context(), membership.Member{ID: "b", Boot: p.boot}, p.sender.message())
+		if !slices.Equal(arrived, []bool{false, true}) {
+			t.Errorf("heartbeats with a block have arrived: %v, want the second one to have it", arrived)
+		}
+	})
+}
+
+// TestOlderSender: a node that does not part its block yet keeps its figures.
+func TestOlderSender(t *testing.T) {
+	t.Parallel()
+	o := beating(&fakeMembers{})
+	h := New(o)
+	for second := 1; second < 3; second++ {
+		want := blockAt(second)
+		raw, _ := json.Marshal(want)
+		reply, err := h.Serve("p", &peer.RenewRequest{Boot: 7, View: 9, Block: raw, Held: bitsOf(1)})
+		if err != nil || !reply.Granted || reply.Number != 0 {
+			t.Errorf("%v, %v", reply, err)
+		}
+		if got, _ := json.Marshal(o.Table.Last("p").Block); string(got) != string(raw) {
+			t.Errorf("the table has %s, want %s", got, raw)
+		}
+	}
+}
+
 // TestToldIsBounded: of former members, and of former boots, nothing is kept.
 func TestToldIsBounded(t *testing.T) {
 	t.Parallel()

@@ -137,8 +137,11 @@ func (h *Heartbeat) Run(ctx context.Context) error {
 }
 
 // tell sends a member what it needs of a message: in full when it has another number, which its
-// last answer said or its next one will.
+// last answer said or its next one will. Both calls together have the time of one, so that what
+// arrives is never older: the end of a crawl counts on it.
 func (h *Heartbeat) tell(ctx context.Context, m membership.Member, msg *message) {
+	ctx, cancel := context.WithTimeout(ctx, 2*Every)
+	defer cancel()
 	if h.told.number(m) == msg.full.Number {
 		if said := h.send(ctx, m, msg.brief); said == msg.full.Number || said == unanswered {
 			return
@@ -152,8 +155,6 @@ const unanswered = math.MaxUint64
 
 // send makes one call and takes the answer in. It returns the number of what the member has of this node.
 func (h *Heartbeat) send(ctx context.Context, m membership.Member, req *peer.RenewRequest) (said uint64) {
-	ctx, cancel := context.WithTimeout(ctx, 2*Every)
-	defer cancel()
 	members := h.o.Members
 	asked := members.LeaseAsked()
 	reply, err := h.o.Call(ctx, m, req)
@@ -233,7 +234,9 @@ func (h *Heartbeat) report(id crawl.NodeID, req *peer.RenewRequest) (r Report, k
 			return Report{}, false, fmt.Errorf("the block: %w", err)
 		}
 	}
-	r.Block = join(r.Block, req.Vitals)
+	if req.Vitals != nil || len(req.Block) == 0 { // else the sender is older, and the block has them
+		r.Block = join(r.Block, req.Vitals)
+	}
 	r.Block.Boot, r.Heard = crawl.Boot(req.Boot), time.Now()
 	return r, known, nil
 }
