@@ -90,6 +90,14 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.
 	return s
 }
 
+// failedEarlier reports whether all that holds a host back is failures of an earlier run. The
+// crawl forgets them when it loads the host, so their wait is not to be told. What the server has
+// asked for (Retry-After, 429, a bot wall) stays.
+func failedEarlier(p *crawl.PolitenessReport) bool {
+	return p.LastFailure == nil && p.Failures > 0 && p.BackoffReason != nil &&
+		p.HoldUntil == nil && p.BackoffSeconds == 0
+}
+
 // waits describes a seed that is queued.
 func (s *state) waits(
 	r *crawl.URLReport,
@@ -112,6 +120,9 @@ func (s *state) waits(
 		until = "its host is held back until " + at.Local().Format(time.TimeOnly) + ": "
 	}
 	switch {
+	case failedEarlier(&h.Politeness):
+		s.doing = "asking " + string(h.Host) + " again, which failed in an earlier run"
+		s.cause = "it was not asked again after an earlier run, in which " + *h.Politeness.BackoffReason
 	case until != "" && h.Politeness.LastFailure == nil:
 		s.doing = until + *h.Politeness.BackoffReason
 		s.failed, s.cause = true, s.doing+"; run the same command again then"
