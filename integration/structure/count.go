@@ -1,130 +1,126 @@
 package main
 
 import (
+	"archive/tar"
 	"bytes"
-	"fmt"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
+	"os/exec"
 	"path"
+	"strconv"
+	"strings"
 )
-
-// size is how many lines something has.
-type size struct {
-	name  string
-	lines int
-}
-
-func (s size) String() string { return fmt.Sprintf("%s, %d", s.name, s.lines) }
-
-func (s size) orLarger(o size) size {
-	if o.lines > s.lines {
-		return o
-	}
-	return s
-}
 
 // pkg is what is counted of one package.
 type pkg struct {
-	dir           string
-	files, lines  int
-	exportedTypes int
-	file, longest size
-	functions     []int          // lines of each
-	methods       map[string]int // by the type's name
-	fields        map[string]int // of other structs: pointers to a type of the package, by its name
+	lines, generated int
+	functionFields   int             // fields of structs whose type is a function
+	imports          map[string]bool // folders of this module
 }
 
-func newPkg(dir string) *pkg {
-	return &pkg{dir: dir, methods: map[string]int{}, fields: map[string]int{}}
+// read counts the packages of a commit, by folder.
+func read(commit string) (map[string]*pkg, error) {
+	raw, err := exec.Command("git", "archive", "--format=tar", commit).Output()
+	if err != nil {
+		return nil, err
+	}
+	packages := map[string]*pkg{}
+	for r := tar.NewReader(bytes.NewReader(raw)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return packages, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasSuffix(h.Name, ".go") || strings.HasSuffix(h.Name, "_test.go") ||
+			strings.Contains(h.Name, "testdata/") {
+			continue
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		dir := path.Dir(h.Name)
+		if packages[dir] == nil {
+			packages[dir] = &pkg{imports: map[string]bool{}}
+		}
+		if err := packages[dir].add(h.Name, text); err != nil {
+			return nil, err
+		}
+	}
 }
 
-// add counts a file, unless it is generated.
+// add counts a file.
 func (p *pkg) add(name string, text []byte) error {
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), name, text,
+		parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
-	if ast.IsGenerated(f) {
-		return nil
-	}
 	lines := bytes.Count(text, []byte("\n"))
-	p.files++
 	p.lines += lines
-	p.file = p.file.orLarger(size{path.Base(name), lines})
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			n := fset.Position(d.End()).Line - fset.Position(d.Pos()).Line + 1
-			p.functions = append(p.functions, n)
-			p.longest = p.longest.orLarger(size{d.Name.Name, n})
-			if d.Recv != nil {
-				p.methods[typeName(d.Recv.List[0].Type)]++
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if s, ok := spec.(*ast.TypeSpec); ok {
-					p.addType(s)
-				}
-			}
+	if ast.IsGenerated(f) {
+		p.generated += lines
+	}
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if dir, ours := strings.CutPrefix(imported, "crawlnode/"); ours {
+			p.imports[dir] = true
 		}
 	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		st, ok := n.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		for _, field := range st.Fields.List {
+			if _, ok := field.Type.(*ast.FuncType); ok {
+				p.functionFields += max(1, len(field.Names))
+			}
+		}
+		return true
+	})
 	return nil
 }
 
-// addType counts a type, and its fields that point to another one.
-func (p *pkg) addType(s *ast.TypeSpec) {
-	if s.Name.IsExported() {
-		p.exportedTypes++
-	}
-	st, ok := s.Type.(*ast.StructType)
-	if !ok {
-		return
-	}
-	for _, field := range st.Fields.List {
-		star, ok := field.Type.(*ast.StarExpr)
-		if to := typeName(field.Type); ok && to == typeName(star.X) && to != "" && to != s.Name.Name {
-			p.fields[to] += max(1, len(field.Names))
+// sum is what is told of the packages below one folder, or of all.
+type sum struct{ packages, lines, generated, functionFields, oneImporter, largest int }
+
+// sums counts by the first part of a package's folder; "" has the whole.
+func sums(packages map[string]*pkg) map[string]sum {
+	importers := map[string]int{}
+	for _, p := range packages {
+		for dir := range p.imports {
+			importers[dir]++
 		}
 	}
-}
-
-// typeName is the name of a type of the same package, or of what it points to; "" for any other.
-func typeName(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.IndexExpr:
-		return typeName(t.X)
-	case *ast.IndexListExpr:
-		return typeName(t.X)
-	case *ast.Ident:
-		return t.Name
-	}
-	return ""
-}
-
-// largest is the type with most methods.
-func (p *pkg) largest() (name string, methods int) {
-	for n, m := range p.methods {
-		if m > methods || m == methods && n < name {
-			name, methods = n, m
+	all := map[string]sum{}
+	for dir, p := range packages {
+		for _, folder := range []string{"", top(dir)} {
+			s := all[folder]
+			s.packages++
+			s.lines += p.lines
+			s.generated += p.generated
+			s.functionFields += p.functionFields
+			s.largest = max(s.largest, p.lines)
+			if importers[dir] == 1 {
+				s.oneImporter++
+			}
+			all[folder] = s
 		}
 	}
-	return name, methods
+	return all
 }
 
-// row describes the package.
-func (p *pkg) row() string {
-	name, methods := p.largest()
-	if name == "" {
-		name = "-"
-	}
-	longest := "-"
-	if len(p.functions) > 0 {
-		longest = p.longest.String()
-	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d | %d | %s | %s |", p.dir, p.files, p.lines,
-		p.exportedTypes, name, methods, p.fields[name], p.file, longest)
+// top is the first part of a folder's path.
+func top(dir string) string {
+	first, _, _ := strings.Cut(dir, "/")
+	return first
 }
