@@ -18,9 +18,10 @@ type Forgotten struct {
 	Host crawl.Host // ""; of all hosts
 	// Before: only those that a client has put before then, in seconds since 1970; 0: all.
 	Before int64
-	// Withdraw takes queued URLs out of the dispatcher's memory, before they leave the queue. It
-	// must not hold up the caller for long.
-	Withdraw func(host crawl.Host, url string)
+	// Delete takes queued URLs out of the dispatcher's memory, before they leave the queue and once
+	// more when they have left it: it may have read them meanwhile. It must not hold up the caller
+	// for long.
+	Delete func(host crawl.Host, url string)
 }
 
 const (
@@ -51,11 +52,12 @@ func (f *Frontier) Forget(
 		prefix = append(layout.AppendHost(nil, layout.TableRecords, c.Host), 0)
 	}
 	for after := []byte(nil); ; {
-		keys, next, err := f.chosen(p, prefix, after, &c)
+		keys, queued, next, err := f.chosen(p, prefix, after, &c)
 		if err != nil {
 			return forgotten, fmt.Errorf("frontier: forgetting URLs of partition %d: %w", p, err)
 		}
 		n := 0
+		queued.delete(&c)
 		err = f.do(
 			ctx,
 			&commit.Request{
@@ -80,10 +82,26 @@ func (f *Frontier) Forget(
 		if err != nil {
 			return forgotten, fmt.Errorf("frontier: forgetting URLs of partition %d: %w", p, err)
 		}
+		queued.delete(&c)
 		if forgotten += n; next == nil {
 			return forgotten, nil
 		}
 		after = next
+	}
+}
+
+// queuedURLs are URLs of the dispatcher.
+type queuedURLs []struct {
+	host crawl.Host
+	url  string
+}
+
+func (q queuedURLs) delete(c *Forgotten) {
+	if c.Delete == nil {
+		return
+	}
+	for _, u := range q {
+		c.Delete(u.host, u.url)
 	}
 }
 
@@ -149,15 +167,16 @@ func (f *Frontier) inlineHosts(p crawl.Partition) (hosts []crawl.Host, err error
 	return hosts, nil
 }
 
-// chosen reads the relative keys of the next records; next is nil behind the last ones.
+// chosen reads the relative keys of the next records, and which of their URLs are queued; next is
+// nil behind the last ones.
 func (f *Frontier) chosen(
 	p crawl.Partition,
 	prefix, after []byte,
 	c *Forgotten,
-) (keys [][]byte, next []byte, err error) {
+) (keys [][]byte, queued queuedURLs, next []byte, err error) {
 	v, err := f.w.Read(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer v.Close()
 	err = v.EachBehind(prefix, after, func(key []byte, it storage.Iterator) (more bool, err error) {
@@ -182,9 +201,12 @@ func (f *Frontier) chosen(
 				return true, nil
 			}
 		}
-		if rec.State == crawl.Queued && c.Withdraw != nil {
+		if rec.State == crawl.Queued {
 			if u, err := rec.URLOf(host); err == nil {
-				c.Withdraw(host, u.String())
+				queued = append(queued, struct {
+					host crawl.Host
+					url  string
+				}{host, u.String()})
 			}
 		}
 		if keys = append(keys, bytes.Clone(key)); len(keys) == forgetPiece {
@@ -192,7 +214,7 @@ func (f *Frontier) chosen(
 		}
 		return next == nil, nil
 	})
-	return keys, next, err
+	return keys, queued, next, err
 }
 
 // forget deletes a URL by the key of its record.

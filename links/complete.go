@@ -119,7 +119,12 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	}
 	err = opts.Store.Complete(ctx, c)
 	stored = err == nil
-	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
+	if errors.Is(err, frontier.ErrStaleLease) {
+		opts.Log.Info("the result of a visit is dropped: its URL was deleted meanwhile",
+			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
+		return nil
+	}
+	if errors.Is(err, frontier.ErrNotHolder) {
 		// The freeze of a hand-over waits until every visit is completed, so this cannot happen
 		// while the rules of ownership hold.
 		opts.Log.Error(

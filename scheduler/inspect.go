@@ -45,6 +45,19 @@ func (d *Dispatcher) Withdraw(
 	return <-answer, nil
 }
 
+// Delete takes a URL out of memory that is deleted: core.Core.Delete. It waits like Inspect.
+func (d *Dispatcher) Delete(ctx context.Context, host crawl.Host, url string) error {
+	done := make(chan struct{})
+	if err := d.call(ctx, func(now time.Time) {
+		d.loop.core.Delete(now, host, url)
+		close(done)
+	}); err != nil {
+		return err
+	}
+	<-done
+	return nil
+}
+
 // SilentKeepers is what Turns.Silent says.
 func (d *Dispatcher) SilentKeepers(patience time.Duration) (addresses int, longest time.Duration) {
 	if d.o.Turns == nil {

@@ -50,9 +50,9 @@ type Source interface {
 	// and that nobody has used since. Others have the ID 0. After crawl.ErrMoving it may open more
 	// later.
 	Adopt(ctx context.Context, claims []crawl.LeaseClaim) (visits []crawl.Visit, err error)
-	// Withdraw takes a URL out of memory that is about to leave the queue, and reports whether a
-	// visit of it is under way.
-	Withdraw(ctx context.Context, host crawl.Host, url string) (underWay bool, err error)
+	// Delete takes a URL out of memory that is deleted. It does not come back by a visit that is
+	// under way.
+	Delete(ctx context.Context, host crawl.Host, url string) error
 	// Late opens the queued URL of a result that comes without a visit.
 	Late(ctx context.Context, p crawl.Partition, u urlnorm.URL) (crawl.Visit, crawl.LateState, error)
 	// SetDelay has nobody request a host more often than once in d, whoever has it then; 0 ends

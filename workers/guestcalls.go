@@ -381,8 +381,8 @@ func (d *Desk) forget(ctx context.Context, q *guestChoice, a *guestAnswer) error
 			frontier.Forgotten{
 				Host:   q.Host,
 				Before: q.Before,
-				Withdraw: func(host crawl.Host, url string) {
-					_, _ = d.o.Source.Withdraw(ctx, host, url) // who visits it brings nothing
+				Delete: func(host crawl.Host, url string) {
+					_ = d.o.Source.Delete(ctx, host, url) // who visits it brings nothing
 				},
 			},
 		)

@@ -224,7 +224,7 @@ func (w *world) Adopt(_ context.Context, claims []crawl.LeaseClaim) ([]crawl.Vis
 	return visits, w.moving
 }
 
-func (w *world) Withdraw(context.Context, crawl.Host, string) (bool, error) { return false, nil }
+func (w *world) Delete(context.Context, crawl.Host, string) error { return nil }
 
 func (w *world) SetDelay(
 	_ context.Context,

@@ -549,12 +549,12 @@ func (c *Core) Completed(now time.Time, id uint64) {
 	}
 	switch v.kind {
 	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted, crawl.Lost:
-		c.putBack(h, v.item)
+		c.putBack(h, v)
 	case crawl.URLFailed, crawl.RateLimited:
 		if wait, more := again(v.item.Attempts, v.retries, v.kind); more || v.excused {
 			v.item.Attempts++
 			v.item.NotBefore = v.ended.Add(wait)
-			c.putBack(h, v.item)
+			c.putBack(h, v)
 		}
 	case crawl.Fetched, crawl.Refused, crawl.Blocked:
 	}
@@ -562,17 +562,18 @@ func (c *Core) Completed(now time.Time, id uint64) {
 	c.place(now, h)
 }
 
-// putBack takes an item into memory again whose queue entry on disk is unchanged. While too
-// many wait for their next try, it is read again later. A robots fetch has no entry.
-func (c *Core) putBack(h *host, it crawl.Item) {
-	if it.Via.Errand() {
+// putBack takes the item of a visit into memory again whose queue entry on disk is unchanged. While
+// too many wait for their next try, it is read again later. A robots fetch has no entry, and a
+// deleted URL has none any more.
+func (c *Core) putBack(h *host, v *visit) {
+	if v.item.Via.Errand() || v.deleted {
 		return
 	}
 	if len(h.items) >= 4*c.cfg.ItemsPerHost {
 		h.rewind = true
 		return
 	}
-	h.insert(it)
+	h.insert(v.item)
 }
 
 // Counts counts the hosts in memory, without looking at them.

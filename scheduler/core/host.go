@@ -148,6 +148,8 @@ type visit struct {
 	well    bool // it had a good answer, which counts when it is completed
 	heavy   bool // pages of other domains waited for the parser because of its page
 	excused bool // it used up the URL's tries, and the URL is not given up; see limits
+
+	deleted bool // its URL was deleted meanwhile, and does not come back
 }
 
 // hasWork reports whether anything is queued for h, as far as is known.
@@ -235,6 +237,7 @@ func (h *host) insert(items ...crawl.Item) {
 			0 {
 			h.rewind = true
 			h.incomplete[i].item.Band, h.incomplete[i].item.Seq = it.Band, it.Seq
+			h.incomplete[i].deleted = false // it was put into the queue again
 			continue
 		}
 		if i := slices.IndexFunc(h.items, func(o crawl.Item) bool { return o.URL == it.URL }); i >= 0 {

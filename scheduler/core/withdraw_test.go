@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,5 +70,67 @@ func TestWithdraw(t *testing.T) {
 	v, ok = c.Next(now)
 	if !ok || v.Item.URL != items[3].URL {
 		t.Errorf("after the read: %v %v, want %s", v.Item.URL, ok, url(3))
+	}
+}
+
+// TestDelete: a URL that is deleted while it is visited does not come back, whatever the visit ends
+// with; one that is put into the queue again does.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	const host = crawl.Host("h.test")
+	for name, c := range map[string]struct {
+		ends    crawl.Kind
+		loading bool // the queue was being read when the URL was deleted
+		again   bool // it is put again before the visit ends
+		back    bool
+	}{
+		"failed":               {ends: crawl.URLFailed},
+		"lost":                 {ends: crawl.Lost},
+		"taken back":           {ends: crawl.Aborted},
+		"its host failed":      {ends: crawl.HostFailed},
+		"while it is read":     {ends: crawl.Lost, loading: true},
+		"put again, lost":      {ends: crawl.Lost, again: true, back: true},
+		"put again, failed":    {ends: crawl.URLFailed, again: true, back: true},
+		"fetched":              {ends: crawl.Fetched},
+		"put again, then read": {ends: crawl.Lost, loading: true, again: true, back: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Unix(1_000_000, 0)
+			core := New(Config{Dispatcher: &fakeRules{}})
+			u, err := urlnorm.Parse("http://h.test/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			it := crawl.Item{URL: u, Band: 1, Seq: 1}
+			core.Activate(now, Queue{Host: host, Items: []crawl.Item{it}}, time.Time{})
+			core.Actions()
+			core.Resolved(now, host, []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+				now.Add(time.Hour), nil)
+			v, ok := core.Next(now)
+			if !ok {
+				t.Fatal("nothing is handed out")
+			}
+			if h := core.hosts[host]; c.loading {
+				h.loading = true
+			}
+			core.Delete(now, host, u.String())
+			if c.loading {
+				core.Offer(now, host, []crawl.Item{it}, Cursor{}, false) // read before the deletion
+			}
+			if c.again {
+				it.Seq = 2
+				core.hosts[host].loading = true
+				core.Offer(now, host, []crawl.Item{it}, Cursor{}, false)
+			}
+			core.Release(now, v.ID, crawl.Response{Kind: c.ends, Requested: true})
+			core.Completed(now, v.ID)
+			h := core.hosts[host]
+			back := h != nil && slices.ContainsFunc(h.items,
+				func(it crawl.Item) bool { return it.URL == u })
+			if back != c.back {
+				t.Errorf("it is in the queue: %v, want %v", back, c.back)
+			}
+		})
 	}
 }

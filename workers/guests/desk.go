@@ -123,6 +123,7 @@ type visit struct {
 	due     guests.Due
 	unwatch func() bool
 	lease   crawl.LeaseTag // 0: no client knows of it yet
+	deleted bool           // the guest is, since; the lease goes on, for the sake of its host
 }
 
 // New makes a Desk.
@@ -153,21 +154,20 @@ var errClosed = errors.New(
 // keyOf names a guest among all crawls'. An id has no zero byte.
 func keyOf(id, url string) string { return id + "\x00" + url }
 
-// Counts are the figures of this node's leases, and InProcess is how many guests of a crawl, or of
-// one of its hosts, are leased.
+// Counts are the figures of this node's leases.
 func (d *Desk) Counts() leases.Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.book.Counts()
 }
 
-// InProcess counts the leased guests by crawl.
+// InProcess counts the leased guests by crawl, without those that were deleted since.
 func (d *Desk) InProcess(host crawl.Host) map[string]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := map[string]int64{}
 	for _, v := range d.open {
-		if host == "" || v.Host == host {
+		if !v.deleted && (host == "" || v.Host == host) {
 			out[v.due.Crawl]++
 		}
 	}

@@ -253,6 +253,10 @@ func TestLeases(t *testing.T) {
 		w.desk.Counts().Open != 2 {
 		t.Errorf("in process: %v", n)
 	}
+	w.desk.Forget("x", "b.test") // a client has it
+	if n := w.desk.InProcess(""); n["x"] != 1 || w.desk.Counts().Open != 2 {
+		t.Errorf("in process without a deleted guest: %v, %d leases", n, w.desk.Counts().Open)
+	}
 	result := a
 	result.Known, result.Lease = true, "another"
 	w.put(crawl.GuestRefused, result) // somebody else has it

@@ -129,13 +129,18 @@ func responseOf(r *crawl.WorkerResult) crawl.Response {
 }
 
 // Forget takes back visits for guests that were deleted, of a crawl and of one host or, for "", of
-// all, as long as no client has them. What a client has it may still report.
+// all, as long as no client has them. What a client has it may still report, but it does not count
+// as a guest any more.
 func (d *Desk) Forget(id string, host crawl.Host) {
 	d.mu.Lock()
 	var ended []*visit
 	for visit, v := range d.open {
-		if v.due.Crawl == id && (host == "" || v.Host == host) && v.lease == 0 {
+		switch {
+		case v.due.Crawl != id || host != "" && v.Host != host:
+		case v.lease == 0:
 			ended = append(ended, d.removeLocked(visit))
+		default:
+			v.deleted = true
 		}
 	}
 	d.mu.Unlock()

@@ -63,11 +63,16 @@ func (s *Server) GetStats(
 		}
 		out.Size, out.NumberOfQueues = count(h.Queued), 1
 		out.Counts["completed"] = count(h.Pages)
-		if h.State == crawl.HostInFlight {
-			out.InProcess = 1 // a host has one URL at a time
-		}
-		if h.Queued > 0 || h.State == crawl.HostInFlight {
+		// Without queued URLs its visit is one of another crawl, or of a URL that was deleted.
+		if h.Queued > 0 {
 			out.Counts["active_queues"] = 1
+			if h.State == crawl.HostInFlight {
+				out.InProcess = 1 // a host has one URL at a time
+			}
+		} else if stored, err := s.stored(ctx, p.GetKey()); err != nil {
+			return nil, err
+		} else if !stored {
+			out.NumberOfQueues = 0
 		}
 		return out, nil
 	}
@@ -77,16 +82,30 @@ func (s *Server) GetStats(
 	}
 	f := &st.Frontier
 	out.Size, out.NumberOfQueues = count(f.Queued), count(f.Hosts.Total)
-	out.InProcess = uint32(min(count(f.InFlight), math.MaxUint32))
 	// The visits of guests are open in the same hosts' turns.
+	inFlight, active := f.InFlight, f.Hosts.Ready+f.Hosts.Waiting+f.Hosts.InFlight
 	if others, err := s.backend.GuestSums(ctx, "", ""); err == nil {
 		for _, sum := range others {
-			out.InProcess -= min(out.InProcess, uint32(min(count(sum.InProcess), math.MaxUint32)))
+			inFlight, active = inFlight-sum.InProcess, active-sum.InProcess
 		}
 	}
+	// Visits of deleted URLs last until their leases end, and hosts stay in memory for a while.
+	out.InProcess = uint32(min(count(inFlight), out.Size, math.MaxUint32))
 	out.Counts["completed"] = count(f.SeenTotal - f.Queued)
-	out.Counts["active_queues"] = count(f.Hosts.Ready + f.Hosts.Waiting + f.Hosts.InFlight)
+	out.Counts["active_queues"] = min(count(active), out.Size)
+	if f.SeenTotal == 0 {
+		out.NumberOfQueues = 0 // its hosts are remembered for their politeness
+	}
 	return out, nil
+}
+
+// stored reports whether any URL of a host is stored.
+func (s *Server) stored(ctx context.Context, host string) (found bool, err error) {
+	err = s.each(ctx, host, "", false, func(ls []*crawl.URLLine) (bool, error) {
+		found = len(ls) > 0
+		return !found, nil
+	})
+	return found, err
 }
 
 // guestStats fills in the figures of another crawl, or of one of its queues.

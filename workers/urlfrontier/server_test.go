@@ -41,9 +41,15 @@ type node struct {
 	guests   []crawl.GuestPut
 	deleted  []string
 	rules    []string
+	// emptied: all URLs are deleted, while two of them have leases.
+	emptied bool
 }
 
 func (n *node) Status(context.Context, bool) (*crawl.Status, error) {
+	if n.emptied {
+		return &crawl.Status{Frontier: crawl.FrontierStatus{InFlight: 2, Hosts: crawl.HostCounts{Total: 4,
+			Waiting: 3, InFlight: 1}}}, nil
+	}
 	st := &crawl.Status{Nodes: []crawl.NodeStatus{{HTTP: "127.0.0.1:1", State: crawl.NodeAlive},
 		{HTTP: "127.0.0.1:2", State: crawl.NodeSuspect}}}
 	st.Frontier = crawl.FrontierStatus{
@@ -236,7 +242,7 @@ func (n *node) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, er
 		_, _ = fmt.Sscan(q.After, &from)
 	}
 	page := &crawl.URLPage{}
-	if q.Host != "" && q.Host != "a.example" {
+	if n.emptied || q.Host != "" && q.Host != "a.example" {
 		return page, nil
 	}
 	for _, u := range all[from:min(from+2, len(all))] {
@@ -254,6 +260,9 @@ func (n *node) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, er
 func (n *node) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
 	if host != "a.example" {
 		return nil, crawl.ErrUnknownHost
+	}
+	if n.emptied {
+		return &crawl.HostReport{Pages: 5, State: crawl.HostInFlight}, nil
 	}
 	return &crawl.HostReport{Queued: 2, Pages: 5, State: crawl.HostInFlight}, nil
 }
@@ -605,7 +614,7 @@ func TestQueries(t *testing.T) {
 	ask("ListQueues", `values:"a.example" values:"b.example" size:2`, queues, err)
 	st, err := c.GetStats(ctx, &wire.QueueWithinCrawlParams{})
 	if err != nil || st.GetSize() != 3 || st.GetInProcess() != 1 || st.GetNumberOfQueues() != 4 ||
-		st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 3 {
+		st.GetCounts()["completed"] != 7 || st.GetCounts()["active_queues"] != 2 {
 		t.Errorf("GetStats: %v, %v", st, err)
 	}
 	if st, err = c.GetStats(ctx, &wire.QueueWithinCrawlParams{Key: "a.example"}); err != nil ||
@@ -1116,6 +1125,20 @@ func TestSeedsAreAudited(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%q, %s: the audit has %q, want %q", c.urls, call, got, c.want)
 			}
+		}
+	}
+}
+
+// TestStatsOfNothing: leases of deleted URLs, and hosts that are remembered for their politeness,
+// are no queues and no URLs in process.
+func TestStatsOfNothing(t *testing.T) {
+	t.Parallel()
+	s := &Server{backend: &node{emptied: true}}
+	for _, key := range []string{"", "a.example"} {
+		st, err := s.GetStats(t.Context(), &wire.QueueWithinCrawlParams{Key: key})
+		if err != nil || st.GetSize() != 0 || st.GetInProcess() != 0 || st.GetNumberOfQueues() != 0 ||
+			st.GetCounts()["active_queues"] != 0 {
+			t.Errorf("GetStats of %q: %v, %v", key, st, err)
 		}
 	}
 }
