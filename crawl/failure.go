@@ -30,6 +30,10 @@ const FailureRateLimited = "rate_limited"
 // reason of such a URL in lists.
 const FailureBlocked = "blocked"
 
+// RecordRedirectsToItself is the reason in the record of a URL whose redirect leads to the URL
+// itself, with no cookie that would change the request.
+const RecordRedirectsToItself = "redirects_to_itself"
+
 // wallWords begin what the stored reason of a URL behind a wall says; the product's name in
 // brackets follows.
 const wallWords = FailureBlocked + ": a bot wall ("

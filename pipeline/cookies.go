@@ -11,10 +11,6 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// redirectsToItself is the reason of a URL whose redirect leads to the URL itself, with no cookie
-// that would change the request.
-const redirectsToItself = "redirects_to_itself"
-
 // openJar reads the jar of a visit's host, with Settings.HostCookies.
 func (w *worker) openJar(v *crawl.Visit, rules *Rules) {
 	w.jar = ""

@@ -33,14 +33,14 @@ func TestCookiesOfRedirects(t *testing.T) {
 		"to itself, cookies off": {
 			mode:   crawl.CookiesOff,
 			header: "Location: /p\nSet-Cookie: k=1",
-			reason: redirectsToItself,
+			reason: crawl.RecordRedirectsToItself,
 		},
-		"to itself, without": {header: "Location: /p", reason: redirectsToItself},
+		"to itself, without": {header: "Location: /p", reason: crawl.RecordRedirectsToItself},
 		"to itself, the same once more": {
 			had:    "k=1; Path=/",
 			sent:   "k=1",
 			header: "Location: /p\nSet-Cookie: k=1; Path=/",
-			reason: redirectsToItself,
+			reason: crawl.RecordRedirectsToItself,
 		},
 		"to itself, another value": {
 			had:     "k=1; Path=/",
@@ -51,12 +51,12 @@ func TestCookiesOfRedirects(t *testing.T) {
 		},
 		"to itself, a cookie of no path": {
 			header: "Location: /p\nSet-Cookie: k=1; Path=/other",
-			reason: redirectsToItself,
+			reason: crawl.RecordRedirectsToItself,
 		},
 		"to itself, for ever": {
 			hops:   maxHops,
 			header: "Location: /p\nSet-Cookie: k=1; Path=/",
-			reason: redirectsToItself,
+			reason: crawl.RecordRedirectsToItself,
 		},
 		"elsewhere on the host": {
 			header:  "Location: /q\nSet-Cookie: k=1; Path=/",

@@ -278,7 +278,7 @@ func (f *linkCollector) location(ref string) {
 	}
 	_, again := f.redirectCookies(to)
 	if to == f.v.Item.URL && (!again || f.v.Item.Hops >= maxHops) {
-		f.o.Reason = joined(f.o.Reason, redirectsToItself)
+		f.o.Reason = joined(f.o.Reason, crawl.RecordRedirectsToItself)
 	}
 	f.redirect(to)
 }

@@ -7,7 +7,7 @@ func Find(code string) []Entry {
 	code = Normal(code)
 	var found []Entry
 	for _, e := range Entries {
-		if e.Code == code {
+		if Normal(e.Code) == code {
 			found = append(found, e)
 		}
 	}

@@ -18,6 +18,7 @@ const (
 	Change    Kind = "change of members"
 	Host      Kind = "state of a host"
 	URL       Kind = "state of a URL"
+	Wall      Kind = "bot wall"
 	Found     Kind = "way to a URL"
 	Robots    Kind = "robots verdict"
 	Partition Kind = "state of a partition"
@@ -56,6 +57,7 @@ var Groups = []Group{
 	{Change, "change-", "Changes of members", "`ring.last_change.cause` in `/status`.", true},
 	{Host, "host-", "States of a host", "`crawlnode hosts show` and the dashboard.", true},
 	{URL, "url-", "States of a URL", "`crawlnode urls list`, `crawlnode urls why`, the dashboard and `/api/v1/analysis/url`.", true},
+	{Wall, "wall-", "Bot walls", "`wall` of a URL, and `walls` of a host: the product whose challenge or block page came in place of a page. `crawlnode explain hosts_block_us` says what to do.", true},
 	{Found, "via-", "Ways to a URL", "`via` of a URL: how it was found.", true},
 	{Robots, "verdict-", "Robots verdicts", "What a host's robots.txt says, in `crawlnode urls why` and `crawlnode hosts show`.", true},
 	{Partition, "partition-", "States of a partition", "`/api/v1/ring` and the dashboard's page *Ring*.", true},
@@ -422,6 +424,36 @@ var Entries = []Entry{
 	{URL, "fetched", "The same as `done`, in the words of the analysis.", "", ""},
 	{URL, "error", "The same as `failed`, in the words of the analysis.", "", ""},
 	{URL, "blocked", "robots.txt, a budget or the scope refuses it, in the words of the analysis.", "", ""},
+	{URL, "redirects_to_itself",
+		"It was fetched, and its redirect leads to itself: no cookie of it would change the next answer.",
+		"", ""},
+
+	{Wall, "other", "A bot wall of no known product, or of one that a later release knows.", "", ""},
+	{Wall, "cloudflare", "A challenge or block page of Cloudflare.", "", ""},
+	{Wall, "akamai", "A challenge or block page of Akamai.", "", ""},
+	{Wall, "imperva", "A challenge or block page of Imperva, formerly Incapsula.", "", ""},
+	{Wall, "datadome", "A challenge of DataDome.", "", ""},
+	{Wall, "human", "A challenge of HUMAN, formerly PerimeterX.", "", ""},
+	{Wall, "aws-waf", "A challenge or block page of Amazon's web application firewall.", "", ""},
+	{Wall, "anubis", "The proof of work of Anubis.", "", ""},
+	{Wall, "sucuri", "A challenge or block page of Sucuri.", "", ""},
+	{Wall, "kasada", "A challenge of Kasada.", "", ""},
+	{Wall, "f5", "A challenge or block page of F5.", "", ""},
+	{Wall, "fastly", "A challenge or block page of Fastly.", "", ""},
+	{Wall, "vercel", "A challenge of Vercel.", "", ""},
+	{Wall, "reblaze", "A challenge of Reblaze.", "", ""},
+	{Wall, "radware", "A challenge or block page of Radware.", "", ""},
+	{Wall, "ddos-guard", "A challenge of DDoS-Guard.", "", ""},
+	{Wall, "qrator", "A block page of Qrator.", "", ""},
+	{Wall, "stackpath", "A challenge or block page of StackPath.", "", ""},
+	{Wall, "barracuda", "A block page of Barracuda.", "", ""},
+	{Wall, "wordfence", "A block page of Wordfence, a plugin of WordPress.", "", ""},
+	{Wall, "go-away", "The challenge of go-away.", "", ""},
+	{Wall, "azure", "A challenge or block page of Microsoft Azure.", "", ""},
+	{Wall, "fortiweb", "A block page of FortiWeb.", "", ""},
+	{Wall, "imunify360", "A challenge of Imunify360.", "", ""},
+	{Wall, "distil", "A challenge of Distil Networks.", "", ""},
+	{Wall, "arvancloud", "A challenge of ArvanCloud.", "", ""},
 
 	{Found, "link", "A page links to it.", "", ""},
 	{Found, "seed", "A person gave it.", "", ""},

@@ -20,6 +20,7 @@ import (
 	"crawlnode/api/codes"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
+	"crawlnode/web/wall"
 )
 
 // constants says of which kind the exported string constants of package crawl are, by how their
@@ -34,6 +35,7 @@ var constants = map[string]codes.Kind{
 	"RenderedPage": codes.Showing, "PlainPage": codes.Showing, "FailureRateLimited": codes.Fetch,
 	"FailureBlocked": codes.Fetch,
 	"Removal":        codes.Removed,
+	"Record":         codes.URL,
 	"EventInfo":      codes.Weight, "EventWarn": codes.Weight, "EventError": codes.Weight,
 
 	"Sort": "", "Action": "", "Assets": "", "Cookies": "", "Blocked": "", "Documents": "",
@@ -67,6 +69,9 @@ func codesOf(t *testing.T) map[codes.Kind][]string {
 	}
 	for r := crawl.RoleNobody; r <= crawl.RoleAdmin; r++ {
 		want[codes.Role] = append(want[codes.Role], r.String())
+	}
+	for p := wall.Other; p == wall.Other || p.String() != wall.Other.String(); p++ {
+		want[codes.Wall] = append(want[codes.Wall], p.String())
 	}
 	files, err := filepath.Glob("../../crawl/*.go")
 	if err != nil || len(files) == 0 {

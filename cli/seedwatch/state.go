@@ -75,7 +75,7 @@ func judge(url string, r *crawl.URLReport, h *crawl.HostReport, begun, now time.
 		if r.Record.Status != nil {
 			s.status = *r.Record.Status
 		}
-		s.itself = reason == "redirects_to_itself"
+		s.itself = reason == crawl.RecordRedirectsToItself
 	case "refused":
 		s.failed, s.cause = true, reason
 		if r.Robots.Verdict == crawl.RobotsSaysForbidden {
