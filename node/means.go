@@ -42,7 +42,21 @@ type lack struct {
 }
 
 // seen is when a host was noticed to wait.
-type seen struct{ first, last time.Time }
+type seen struct {
+	first, last time.Time
+	unnamed     bool // the file of secrets did not have the secret; else what it names was unreadable
+}
+
+// over reports whether a host waits no more for what. A secret that has come is noticed at once.
+func (m *means) over(what string, s seen, now time.Time) bool {
+	name, secret := strings.CutPrefix(what, "secret:")
+	if secret && s.unnamed {
+		if _, here := m.secrets.Lookup(name); here {
+			return true
+		}
+	}
+	return now.Sub(s.last) > lackRemembered
+}
 
 func newMeans(s *secrets.Store) *means {
 	return &means{secrets: s, lacking: map[lack]seen{}}
@@ -90,6 +104,8 @@ func localAddresses() map[netip.Addr]bool {
 // Lacks notes a host that waits.
 func (m *means) Lacks(host crawl.Host, what string) {
 	now := time.Now()
+	name, secret := strings.CutPrefix(what, "secret:")
+	_, here := m.secrets.Lookup(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := lack{what, host}
@@ -97,10 +113,10 @@ func (m *means) Lacks(host crawl.Host, what string) {
 	switch {
 	case !known && len(m.lacking) >= maxLacking:
 		return
-	case !known || now.Sub(was.last) > lackRemembered:
+	case !known || m.over(what, was, now):
 		was.first = now
 	}
-	m.lacking[l] = seen{was.first, now}
+	m.lacking[l] = seen{was.first, now, secret && !here}
 }
 
 // lackedBy is what a host waits for; "": nothing.
@@ -109,7 +125,7 @@ func (m *means) lackedBy(host crawl.Host) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for l, seen := range m.lacking {
-		if l.host == host && now.Sub(seen.last) <= lackRemembered {
+		if l.host == host && !m.over(l.what, seen, now) {
 			return l.what
 		}
 	}
@@ -129,7 +145,7 @@ func (m *means) waiting(now time.Time) (list []waited) {
 	defer m.mu.Unlock()
 	by := map[string]waited{}
 	for l, seen := range m.lacking {
-		if now.Sub(seen.last) > lackRemembered {
+		if m.over(l.what, seen, now) {
 			delete(m.lacking, l)
 			continue
 		}

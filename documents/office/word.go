@@ -259,13 +259,28 @@ func (d *word) property(x *xmlReader, e element, p *wordParagraph) error {
 	return nil
 }
 
+// builtIn is a style that the document uses and does not describe, as small programs write it: it
+// has the identifier that Word gives the style in English.
+func builtIn(id string) *wordStyle {
+	s := &wordStyle{outline: -1, level: -1, title: id == "Title"}
+	if level, ok := strings.CutPrefix(id, "Heading"); ok {
+		if n, err := strconv.Atoi(level); err == nil && n >= 1 && n <= 9 {
+			s.outline = n - 1
+		}
+	}
+	return s
+}
+
 // para is the kind of a paragraph, by its properties and its styles.
 func (d *word) para(p wordParagraph) (out para, title bool) {
 	name := p.style
 	for range maxBased {
+		if name == "" {
+			break
+		}
 		s := d.styles[name]
 		if s == nil {
-			break
+			s = builtIn(name)
 		}
 		if p.outline < 0 {
 			p.outline = s.outline
