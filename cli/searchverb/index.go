@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -201,14 +202,20 @@ func (b *builder) documentOf(p *readback.Page, u urlnorm.URL) (d index.Document,
 	}, true
 }
 
-// Offline asks the index in a data directory that no process uses.
+// Offline asks the index in a data directory that no process uses. Without an index it fails, with
+// datadir.ErrUsage, and makes none.
 func Offline(ctx context.Context, dir string, q crawl.SearchQuery) (*crawl.SearchReport, error) {
 	release, err := datadir.Hold(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	x, _, err := index.Open(filepath.Join(dir, "index"), index.Options{Still: true})
+	folder := filepath.Join(dir, "index")
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, datadir.Usage(fmt.Errorf("%s has no index: crawl with --index on, or make one of its "+
+			"archive: crawlnode index %s --data-dir my-index", dir, filepath.Join(dir, "warc", "*.warc.gz")))
+	}
+	x, _, err := index.Open(folder, index.Options{Still: true})
 	if err != nil {
 		return nil, err
 	}

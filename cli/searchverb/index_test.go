@@ -3,7 +3,9 @@ package searchverb
 import (
 	"bytes"
 	"crypto/sha1" //nolint:gosec // payload digests of WARC are SHA-1
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
+	"crawlnode/local/datadir"
 	"crawlnode/output/archive"
 	"crawlnode/web/urlnorm"
 )
@@ -175,6 +178,24 @@ func TestIndexAsTheCrawl(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoIndexIsNotAnEmptyOne: a data directory without an index is told as such, and stays as it is.
+func TestNoIndexIsNotAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "data")
+	dir, err := datadir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir.Close()
+	_, err = Offline(t.Context(), path, crawl.SearchQuery{Query: "badger", Page: 1, Size: 10})
+	if !errors.Is(err, datadir.ErrUsage) || !strings.Contains(err.Error(), "has no index") {
+		t.Errorf("search: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "index")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the search has made an index: %v", err)
 	}
 }
 
