@@ -38,10 +38,8 @@ func Search(ctx context.Context, s Source, r Request) (Page, error) {
 		Question: Question{Text: q.Text, Now: r.Now, Partitions: r.Partitions},
 		Depth:    shallow,
 	}
-	if r.Page > 1 && (r.Page-1)*r.Size >= MaxResults {
-		r.Page = MaxResults/r.Size + 1
-	}
-	if r.Page*r.Size > shallow/2 {
+	behind := r.Page > (MaxResults+r.Size-1)/r.Size // the last page: it has no results
+	if !behind && r.Page*r.Size > shallow/2 {
 		plan.Depth = MaxResults + shallow
 	}
 	answer, err := ask(ctx, s, &plan, &q)
@@ -60,6 +58,9 @@ func Search(ctx context.Context, s Source, r Request) (Page, error) {
 	page.Total -= int64(len(answer.Hits) - len(groups))
 	if len(groups) < len(answer.Hits) && int64(len(answer.Hits)) < answer.Total {
 		page.TotalExact = false // there may be more near-duplicates among those that were not asked for
+	}
+	if behind {
+		return page, nil
 	}
 	return page, show(ctx, s, &plan, r, groups, &page)
 }

@@ -35,6 +35,25 @@ func everything(t *testing.T, s Source, text string) (found []string, total int6
 	}
 }
 
+// TestPagesEnd: pages lead through the first results, each once, and end.
+func TestPagesEnd(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	var docs []Document
+	for i := range MaxResults + 150 {
+		docs = append(docs, doc(fmt.Sprintf("h%d.test/", i), fmt.Sprint("Number ", i),
+			fmt.Sprintf("The badger has the number %d, and %d is no other's.", i, i*i+7)))
+	}
+	apply(t, x, Batch{Put: docs})
+	found, total, _ := everything(t, x, "badger")
+	if n := len(found); n != MaxResults || total < MaxResults {
+		t.Errorf("%d results of %d, want %d", n, total, MaxResults)
+	}
+	if n := len(slices.Compact(found)); n != len(found) {
+		t.Errorf("%d results, of which %d are different", len(found), n)
+	}
+}
+
 // TestQuoted: a phrase is found where its words stand as they are written, and nowhere else.
 func TestQuoted(t *testing.T) {
 	t.Parallel()
