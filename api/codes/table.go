@@ -19,6 +19,7 @@ const (
 	Host      Kind = "state of a host"
 	URL       Kind = "state of a URL"
 	Wall      Kind = "bot wall"
+	Cut       Kind = "cut of a body"
 	Found     Kind = "way to a URL"
 	Robots    Kind = "robots verdict"
 	Partition Kind = "state of a partition"
@@ -57,6 +58,7 @@ var Groups = []Group{
 	{Change, "change-", "Changes of members", "`ring.last_change.cause` in `/status`.", true},
 	{Host, "host-", "States of a host", "`crawlnode hosts show` and the dashboard.", true},
 	{URL, "url-", "States of a URL", "`crawlnode urls list`, `crawlnode urls why`, the dashboard and `/api/v1/analysis/url`.", true},
+	{Cut, "cut-", "Bodies that are not whole", "`WARC-Truncated` in the archive, and `crawlnode cat`: why the end of a body is missing.", true},
 	{Wall, "wall-", "Bot walls", "`wall` of a URL, and `walls` of a host: the product whose challenge or block page came in place of a page. `crawlnode explain hosts_block_us` says what to do.", true},
 	{Found, "via-", "Ways to a URL", "`via` of a URL: how it was found.", true},
 	{Robots, "verdict-", "Robots verdicts", "What a host's robots.txt says, in `crawlnode urls why` and `crawlnode hosts show`.", true},
@@ -424,9 +426,16 @@ var Entries = []Entry{
 	{URL, "fetched", "The same as `done`, in the words of the analysis.", "", ""},
 	{URL, "error", "The same as `failed`, in the words of the analysis.", "", ""},
 	{URL, "blocked", "robots.txt, a budget or the scope refuses it, in the words of the analysis.", "", ""},
+	{URL, "host_dead",
+		"Its host was given up: it did not answer for as long as the crawl waits, or asks to be left alone.",
+		"", ""},
 	{URL, "redirects_to_itself",
 		"It was fetched, and its redirect leads to itself: no cookie of it would change the next answer.",
 		"", ""},
+
+	{Cut, "length", "It is longer than `--max-body`, on the wire or decoded.", "", ""},
+	{Cut, "time", "A limit of time ended it.", "", ""},
+	{Cut, "disconnect", "The server ended it early, or sent what cannot be read further.", "", ""},
 
 	{Wall, "other", "A bot wall of no known product, or of one that a later release knows.", "", ""},
 	{Wall, "cloudflare", "A challenge or block page of Cloudflare.", "", ""},
@@ -466,6 +475,9 @@ var Entries = []Entry{
 	{Found, "part", "A page in a browser asked for it (`--render`).", "", ""},
 	{Found, "guest", "It is a URL of another crawl, for a client of the URLFrontier protocol.", "", ""},
 
+	{Robots, "rules", "robots.txt has rules, which decide for each URL.", "", ""},
+	{Robots, "allow_all", "robots.txt allows everything, or there is none.", "", ""},
+	{Robots, "deny_all", "robots.txt cannot be had, so nothing of the host is fetched.", "", ""},
 	{Robots, "allowed", "robots.txt allows it.", "", ""},
 	{Robots, "forbidden", "robots.txt forbids it.", "", ""},
 	{Robots, "unreachable", "robots.txt cannot be had, so nothing of the host is fetched.", "", ""},

@@ -20,6 +20,7 @@ import (
 	"crawlnode/api/codes"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
 	"crawlnode/web/wall"
 )
 
@@ -53,6 +54,12 @@ func codesOf(t *testing.T) map[codes.Kind][]string {
 		codes.Health: crawl.HealthReasons[:], codes.Fetch: crawl.ErrCategoryNames[:],
 		codes.Skip: crawl.SkipReasonNames[:],
 		codes.Step: {"known", "used"},
+		// crawl.Record.Reason begins with it (scheduler), and a host's robots.txt is told so
+		// (status/inspect).
+		codes.URL:    {"host_dead"},
+		codes.Robots: {"rules", "allow_all", "deny_all"},
+		codes.Cut: {string(fetcher.CutLength), string(fetcher.CutTime),
+			string(fetcher.CutDisconnect)},
 	}
 	for _, m := range command.ExitMeanings {
 		want[codes.Exit] = append(want[codes.Exit], fmt.Sprint(m.Code))
