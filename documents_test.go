@@ -198,7 +198,7 @@ func TestMissingPaths(t *testing.T) {
 }
 
 // TestDocumentPaths: each folder or file with Go code that a document names is in the tree, so a
-// package that moves takes the documents along. walks.md compares the tree with earlier ones.
+// package that moves takes the documents along.
 func TestDocumentPaths(t *testing.T) {
 	t.Parallel()
 	tops := map[string]bool{}
@@ -217,9 +217,6 @@ func TestDocumentPaths(t *testing.T) {
 	}
 	found := 0
 	for _, path := range proseFiles(t) {
-		if path == "docs/walks.md" {
-			continue
-		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
