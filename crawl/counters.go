@@ -41,7 +41,8 @@ func (c ErrCategory) String() string { return ErrCategoryNames[c.Known()] }
 // /status.fetch.skipped_by_reason.
 type SkipReason uint8
 
-// The reasons, in the order of /status. The numbers are written to disk.
+// The reasons, in the order of /status. A store has a counter of each, in the order of
+// Counters.Each, so new ones come last. A record has the reason as a sentence.
 const (
 	SkipOutOfScope SkipReason = iota
 	SkipRobots

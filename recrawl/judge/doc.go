@@ -1,5 +1,5 @@
 // Package judge plans the next visit of a page after each visit: it connects the pure package
-// recrawl to the frontier, which calls it within the write that makes the page done.
+// recrawl/visits to the frontier, which calls it within the write that makes the page done.
 //
 // # Why within the write
 //
