@@ -120,7 +120,7 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	err = opts.Store.Complete(ctx, c)
 	stored = err == nil
 	if errors.Is(err, frontier.ErrStaleLease) {
-		opts.Log.Info("the result of a visit is dropped: its URL was deleted meanwhile",
+		opts.Log.Info("the result of a visit is dropped: its URL has left the queue, as a deleted one does",
 			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
 		return nil
 	}

@@ -427,7 +427,7 @@ var Entries = []Entry{
 	{URL, "error", "The same as `failed`, in the words of the analysis.", "", ""},
 	{URL, "blocked", "robots.txt, a budget or the scope refuses it, in the words of the analysis.", "", ""},
 	{URL, "host_dead",
-		"Its host was given up: it did not answer for as long as the crawl waits, or asks to be left alone.",
+		"Its host was given up: it did not answer while the crawl waited, or asks to be left alone.",
 		"", ""},
 	{URL, "redirects_to_itself",
 		"It was fetched, and its redirect leads to itself: no cookie of it would change the next answer.",

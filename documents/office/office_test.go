@@ -161,9 +161,11 @@ func TestWord(t *testing.T) {
 				`<meta name="dcterms.modified" content="2024-05-07">`,
 				`<meta name="generator" content="Writer 7">`}},
 		{"headings", docx(t, styled("T", "A title")+styled("berschrift2", "two")+styled("Mine", "based")+
-			styled("Loop", "plain")+styled("Out", "four")+styled("nil", "none")+styled("Heading3", "built in")+
+			styled("Loop", "plain")+styled("Out", "four")+styled("nil", "none")+
+			styled("Heading3", "built in")+
 			`<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>one</w:t></w:r></w:p>`, styles),
-			"<h1>A title</h1><h2>two</h2><h2>based</h2><p>plain</p><h4>four</h4><p>none</p><h3>built in</h3><h1>one</h1>",
+			"<h1>A title</h1><h2>two</h2><h2>based</h2><p>plain</p><h4>four</h4>" +
+				"<p>none</p><h3>built in</h3><h1>one</h1>",
 			[]string{`<html lang="de-CH">`, "<title>A title</title>"}},
 		{"headings without styles",
 			docx(t, styled("Title", "A title")+styled("Heading1", "one")+styled("Heading10", "none")+

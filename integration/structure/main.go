@@ -82,8 +82,8 @@ func table(w io.Writer, was, is map[string]sum) {
 		if name == "" {
 			name = "**all**"
 		}
-		fmt.Fprintf(w, "| %s | %d -> %d | %d -> %d | %d -> %d | %d -> %d | %d -> %d | %d -> %d |\n", name,
-			x.packages, y.packages, x.lines, y.lines, x.generated, y.generated, x.largest, y.largest,
+		fmt.Fprintf(w, "| %s | %d -> %d | %d -> %d | %d -> %d | %d -> %d | %d -> %d | %d -> %d |\n",
+			name, x.packages, y.packages, x.lines, y.lines, x.generated, y.generated, x.largest, y.largest,
 			x.oneImporter, y.oneImporter, x.functionFields, y.functionFields)
 	}
 }
@@ -107,7 +107,8 @@ func changed(w io.Writer, since, until string) error {
 			later[f[1]] = f[2]
 		}
 	}
-	lines, err := git("log", "--no-merges", "--format=tformat:@", "--name-only", "--since="+since, until)
+	lines, err := git("log", "--no-merges", "--format=tformat:@", "--name-only", "--since="+since,
+		until)
 	if err != nil {
 		return err
 	}
